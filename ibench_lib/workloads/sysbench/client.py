@@ -11,6 +11,7 @@ from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
 from ibench_lib.client.external import CannotDrive, Program, Target, private_file
 from ibench_lib.client.intervals import Counted, Unreadable
 from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
 
 EVENTS = Path(__file__).with_name("events.lua")
@@ -46,7 +47,12 @@ class Sysbench(Program):
         self._end_s, self._has_total = 0.0, False
         self._rate, self._waiting, self._arrived = given["rate"], 0, (0, 0.0)
         self.ready = "ibench-ready" if self._is_test else None
-        self.environment = {"SYSBENCH_TEST_FILE": str(folder_of_tests(binary) / f"{given['test']}.lua")}
+        bundled = folder_of_tests(binary)
+        folder = OURS if given["is_ours"] else bundled
+        self.environment = {
+            "SYSBENCH_TEST_FILE": str(folder / f"{given['script']}.lua"),
+            "SYSBENCH_TEST_FOLDER": str(bundled),
+        }
         settings: dict[str, object] = {
             "config-file": private_file(_connection(target)),
             "threads": given["threads"],

@@ -1,7 +1,8 @@
 -- Prints what a test of sysbench has done in each interval, in exact numbers. ibench drives sysbench by it.
 --
--- SYSBENCH_TEST_FILE is the file of the test. Its first thread says "ibench-ready" once it is connected, and waits for a line
--- on standard input: so the test begins with the step. Then come lines of words:
+-- SYSBENCH_TEST_FILE is the file of the test; SYSBENCH_TEST_FOLDER has the tests that this sysbench has come with. The
+-- first thread says "ibench-ready" once it is connected, and waits for a line on standard input: so the test begins with
+-- the step. Then come lines of words:
 --
 --   ibench-interval END SECONDS EVENTS READS WRITES OTHERS ERRORS RECONNECTS WAITING BINS
 --   ibench-done BINS                                                              from each thread, at its end
@@ -14,7 +15,8 @@
 local ffi = require("ffi")
 
 local path = assert(os.getenv("SYSBENCH_TEST_FILE"), "SYSBENCH_TEST_FILE is not set")
-package.path = (path:match("^(.*/)") or "./") .. "?.lua;" .. package.path
+local bundled = assert(os.getenv("SYSBENCH_TEST_FOLDER"), "SYSBENCH_TEST_FOLDER is not set")
+package.path = (path:match("^(.*/)") or "./") .. "?.lua;" .. bundled .. "/?.lua;" .. package.path
 dofile(path)
 
 ffi.cdef[[

@@ -7,20 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from ibench_lib.base.strict_yaml import suggestion
+from ibench_lib.workloads.sysbench.microbenchmarks import MICROBENCHMARKS, TESTS, Test
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds, Strict
 
-GROUPS = {
-    "points": ("oltp_point_select", "select_random_points"),
-    "ranges": ("oltp_read_only", "select_random_ranges"),
-    "reads and writes": ("oltp_read_write",),
-    "writes": ("oltp_write_only", "oltp_update_index", "oltp_update_non_index", "oltp_insert", "oltp_delete"),
-}
-"""The tests that come with sysbench, and that use its tables, by what they do."""
-
-TESTS = tuple(sorted(test for tests in GROUPS.values() for test in tests))
-
-CHANGES_ROWS = ("oltp_delete", "oltp_insert")
-"""Tests after which the tables do not have the rows that were prepared."""
+PRESET = "microbenchmarks"
 
 OURS = frozenset(
     (
@@ -39,7 +30,10 @@ Threads = Annotated[int, Field(ge=1, le=4096)]
 
 
 class ChosenTest(Strict):
-    """One test: `name` is that of its steps, `options` are those of its file without dashes, `rate` in events/s."""
+    """One test: `name` is that of its steps, `options` are those of its script without dashes, `rate` in events/s.
+
+    `test` is one that comes with sysbench, or a microbenchmark. Of the latter, `options` replace the table's.
+    """
 
     test: str
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")] = ""
@@ -50,7 +44,7 @@ class ChosenTest(Strict):
     @classmethod
     def _known(cls, test: str) -> str:
         if test not in TESTS:
-            raise ValueError(f"sysbench has no test {test!r} for its tables: it has {', '.join(TESTS)}")
+            raise ValueError(f"unknown test {test!r:.80}{suggestion(test, list(TESTS))}")
         return test
 
     @field_validator("options")
@@ -66,9 +60,14 @@ class ChosenTest(Strict):
         return options
 
     @property
-    def group(self) -> str:
-        """What it does (`GROUPS`)."""
-        return next(group for group, tests in GROUPS.items() if self.test in tests)
+    def known(self) -> Test:
+        """What ibench knows of the test."""
+        return TESTS[self.test]
+
+    @property
+    def all_options(self) -> dict[str, bool | int | float | str]:
+        """The options of its script: those of the test, and those that are given."""
+        return {**self.known.options, **self.options}
 
     @property
     def label(self) -> str:
@@ -98,9 +97,10 @@ PRESET_SETUPS = {
 class Options(CommonOptions):
     """The `workload:` part of an experiment. One sysbench process is the client.
 
-    `tests` run in this order, each with every number of `threads`; a name alone is the test with its own options.
-    `rand_type` has to be given: sysbench 1.0 takes `special` if nobody says, which few expect. `db_ps_mode` is whether
-    statements are prepared. After a test that inserts or deletes rows, the tables are prepared again.
+    `tests` run in this order, each with every number of `threads`; a name alone is the test with its own options, and
+    `microbenchmarks` is all of them. `rand_type` has to be given: sysbench 1.0 takes `special` if nobody says, which
+    few expect. `db_ps_mode` is whether statements are prepared. After a test that inserts or deletes rows, the tables
+    are prepared again. `settle` is how the server settles after a test of the microbenchmarks that has it do so.
     """
 
     benchmark: Literal["sysbench"]
@@ -110,13 +110,20 @@ class Options(CommonOptions):
     threads: Annotated[list[Threads], Field(min_length=1, max_length=32)]
     rand_type: Literal["uniform", "gaussian", "special", "pareto", "zipfian"]
     db_ps_mode: Literal["auto", "disable"] = "auto"
+    settle: Literal["flush", "original", "none"] = "flush"
 
     @model_validator(mode="before")
     @classmethod
     def _names_of_tests(cls, given: Any) -> Any:
-        if isinstance(given, dict) and isinstance(given.get("tests"), list):
-            tests = [{"test": test} if isinstance(test, str) else test for test in given["tests"]]
-            return {**given, "tests": tests}
+        if not isinstance(given, dict):
+            return given
+        tests = given.get("tests")
+        if isinstance(tests, str):
+            if tests != PRESET:
+                raise ValueError(f"tests: {tests!r:.80} is not {PRESET}, the name of a preset, and not a list of tests")
+            tests = list(MICROBENCHMARKS)
+        if isinstance(tests, list):
+            return {**given, "tests": [{"test": test} if isinstance(test, str) else test for test in tests]}
         return given
 
     @model_validator(mode="after")

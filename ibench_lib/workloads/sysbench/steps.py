@@ -10,7 +10,8 @@ from typing import Any
 
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads import workload
-from ibench_lib.workloads.sysbench.options import CHANGES_ROWS, TESTS, ChosenTest, Options, Setup
+from ibench_lib.workloads.sysbench.microbenchmarks import TESTS
+from ibench_lib.workloads.sysbench.options import ChosenTest, Options, Setup
 from ibench_lib.workloads.workload import Check, Operation, StepKind, Work, Worker, rows_check
 
 OPERATIONS = (
@@ -46,7 +47,8 @@ def names(options: Options) -> list[str]:
     """The names of the steps if every test has a warm-up; without one, those of the warm-ups are missing."""
     found: list[str] = []
     for preparation, test, threads in _rounds(options):
-        found += [*filter(None, [preparation]), _name(test, threads) + WARM_UP, _name(test, threads)]
+        warm_up = [] if test.known.warms else [_name(test, threads) + WARM_UP]
+        found += [*filter(None, [preparation]), *warm_up, _name(test, threads)]
     return found
 
 
@@ -55,18 +57,24 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     size = max(1, round(setup.table_size * scale))
     of_all: dict[str, Any] = {"tables": setup.tables, "table_size": size}
     loaders = min(setup.tables, os.cpu_count() or 1)
-    found = []
+    wait_s = _original_wait_s(setup.tables * size) if options.settle == "original" else None
+    found: list[Step] = []
+    previous = None
     for preparation, test, threads in _rounds(options):
         if preparation:
             found.append(
                 Step(name=preparation, form=preparation, kind="prepare", test=ANY_TEST, threads=loaders, **of_all)
             )
-        of_test: dict[str, Any] = {"test": test, "churns": _churns(test), "target_per_s": test.rate, **of_all}
-        name = _name(test, threads)
-        for kind, called, seconds in (("warm_up", name + WARM_UP, setup.warm_up), ("test", name, setup.seconds)):
-            if seconds:
-                timed = float(max(1, round(seconds * scale)))
-                found.append(Step(name=called, form=called, kind=kind, seconds=timed, threads=threads, **of_test))
+        of_test: dict[str, Any] = {
+            "test": test, "churns": not test.known.reads_only, "target_per_s": test.rate, "threads": threads, **of_all
+        }  # fmt: skip
+        if previous is not None and previous != test and previous.known.settles and options.settle != "none":
+            of_test |= {"settle_before": True, "settle_s": wait_s}
+        for kind, called, seconds in _parts(test, threads, setup):
+            timed = float(max(1, round(seconds * scale)))
+            found.append(Step(name=called, form=called, kind=kind, seconds=timed, **of_test))
+            of_test |= {"settle_before": False, "settle_s": None}
+        previous = test
     return found
 
 
@@ -77,7 +85,7 @@ def kind_of(step: str) -> str | None:
     test, _, threads = step.removesuffix(WARM_UP).rpartition(".t")
     if test not in TESTS or not threads.isdecimal():
         return None
-    return "warm_up" if step.endswith(WARM_UP) else "test"
+    return "warm_up" if step.endswith(WARM_UP) or TESTS[test].warms else "test"
 
 
 def workers(options: Options, step: Step) -> list[Worker]:
@@ -103,12 +111,13 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         drives=True,
         details={
             "command": "prepare" if step.kind == "prepare" else "run",
-            "test": step.test.test,
-            "options": step.test.options,
+            "script": step.test.known.script,
+            "is_ours": step.test.known.is_ours,
+            "options": step.test.all_options,
             "rate": step.test.rate,
             "threads": step.threads,
             "tables": step.tables,
-            "table_size": step.table_size,
+            "table_size": step.test.known.rows or step.table_size,
             "engine": "innodb",
             "rand_type": options.rand_type,
             "db_ps_mode": options.db_ps_mode,
@@ -118,7 +127,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
 
 def checks(options: Options, step: Step) -> list[Check]:
     """That each table has the rows that were prepared, where a test does not change their number."""
-    if step.test.test in CHANGES_ROWS or not (options.count_rows or step.kind == "prepare"):
+    if step.test.known.changes_rows or not (options.count_rows or step.kind == "prepare"):
         return []
     proves = "sysbench was told to prepare"
     return [rows_check(f"sbtest{number}", step.table_size, proves) for number in range(1, step.tables + 1)]
@@ -142,12 +151,21 @@ def _rounds(options: Options) -> Iterator[tuple[str | None, ChosenTest, int]]:
                 number += 1
                 preparation = PREPARE if number == 1 else f"{PREPARE}.{number}"
             yield preparation, test, threads
-            is_fresh = test.test not in CHANGES_ROWS
+            is_fresh = not test.known.changes_rows
 
 
 def _name(test: ChosenTest, threads: int) -> str:
     return f"{test.label}.t{threads}"
 
 
-def _churns(test: ChosenTest) -> bool:
-    return not test.test.startswith("select") and test.test not in ("oltp_point_select", "oltp_read_only")
+def _parts(test: ChosenTest, threads: int, setup: Setup) -> list[tuple[str, str, float]]:
+    """Kind, name and seconds of the steps of a test; one that only warms up needs no other warm-up."""
+    name = _name(test, threads)
+    if test.known.warms:
+        return [("warm_up", name, setup.seconds)]
+    return [*([("warm_up", name + WARM_UP, setup.warm_up)] if setup.warm_up else []), ("test", name, setup.seconds)]
+
+
+def _original_wait_s(rows: int) -> float:
+    """How long the scripts of the microbenchmarks let the server settle: a minute, and a second per million rows."""
+    return min(60 + rows / 1e6, 1200.0)

@@ -108,7 +108,14 @@ class Sysbench(Workload):
                     "threads": step.threads,
                     "tables": step.tables,
                     "table_size": step.table_size,
-                    "test": step.test.model_dump() | {"name": step.test.label, "group": step.test.group},
+                    "settle_before": step.settle_before,
+                    "test": step.test.model_dump()
+                    | {
+                        "name": step.test.label,
+                        "group": step.test.known.group,
+                        "script": step.test.known.script,
+                        "options": step.test.all_options,
+                    },
                 }
                 for step in planned
             ],

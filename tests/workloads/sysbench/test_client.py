@@ -110,6 +110,16 @@ def test_lines_with_impossible_figures_end_it(line: str) -> None:
         made(2).read_line(line)
 
 
+def test_a_script_of_ours_is_found_with_its_options_and_rows() -> None:
+    program = made(2, tests=[{"test": "points-notcovered-si", "options": {"random-points": 7}}])
+    script = Path(program.environment["SYSBENCH_TEST_FILE"])
+    assert script.is_file() and program.environment["SYSBENCH_TEST_FOLDER"] == "/tests"
+    assert {"--random-points=7", "--key=k", "--columns=k,c", "--table-size=1000"} <= {*program.argv}
+    program = made(2, tests=["update-one"])
+    assert program.environment["SYSBENCH_TEST_FILE"] == "/tests/oltp_update_non_index.lua"
+    assert "--table-size=1" in program.argv and "--tables=2" in program.argv
+
+
 def test_what_it_prints_for_people_says_nothing() -> None:
     assert [made(2).read_line(line) for line in ("sysbench 1.0.20", "", "Threads started!")] == [(), (), ()]
 

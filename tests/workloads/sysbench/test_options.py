@@ -18,7 +18,9 @@ def options(**given: Any) -> Options:
     ("given", "why"),
     [
         ({"rand_type": None}, "rand_type"),
-        ({"tests": ["oltp_read_writ"]}, "sysbench has no test 'oltp_read_writ' for its tables: it has oltp_delete, "),
+        ({"tests": ["oltp_read_writ"]}, "unknown test 'oltp_read_writ'; did you mean 'oltp_read_write'?"),
+        ({"tests": ["poinquery"]}, "unknown test 'poinquery'; did you mean 'point-query'?"),
+        ({"tests": "microbenchmark"}, "tests: 'microbenchmark' is not microbenchmarks, the name of a preset, and not"),
         ({"tests": []}, "at least 1 item"),
         ({"tests": ["oltp_read_only", "oltp_read_only"]}, "tests: oltp_read_only occurs more than once"),
         ({"threads": [4, 4]}, "threads: 4 occurs more than once"),

@@ -78,7 +78,7 @@ def write(
         resolved.append(
             {
                 "name": step, "kind": "test", "threads": int(threads), "tables": 2, "table_size": 500,
-                "test": test.model_dump() | {"name": test.label, "group": test.group},
+                "test": test.model_dump() | {"name": test.label, "group": test.known.group},
             }
         )  # fmt: skip
     workload = {
