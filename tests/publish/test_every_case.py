@@ -42,7 +42,6 @@ CASES: dict[str, list[Run]] = {
     "one-result": lake(1, 1),
     "two-results-of-four-setups": lake(2, 3, 4, LONG_NAME),
     "seven-results": lake(7, 3),
-    "fifteen-results-of-two-setups": lake(15, 1, 2),
     "forty-results": lake(40, 1),
     "nothing-measured": failed(lake(2, 1)),
     "all-steps-short": lake(2, 3, short=True),
