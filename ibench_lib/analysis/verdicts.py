@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,9 @@ from ibench_lib.stats.ratios import difference_of
 
 WORSE, BETTER = 0.95, 1.05
 """Thresholds of a value relative to the base's."""
+
+SOUGHT = 1.1
+"""The ratio that readers are told the number of repeats for."""
 
 FAR = 10.0
 """A figure of which less is better is far off above this many times the best of its column."""
@@ -27,7 +30,7 @@ class Ratio:
     does not depend on what stands next to it, or the range of the ratio: where the noise is not known (`p` is None),
     and where values are 0 (`of_zeros`). `comparisons` were judged together, at `level`, which is stricter
     than the interval. `detectable` is the logarithm of a ratio that would be marked with a chance of
-    `stats.noise.POWER`.
+    `stats.noise.POWER`. `difference` is that of the logarithms, where it is known.
     """
 
     value: float
@@ -39,6 +42,14 @@ class Ratio:
     comparisons: int = 1
     detectable: float | None = None
     of_zeros: bool = False
+    difference: Difference | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def repeats(self) -> int | None:
+        """About how many repeats of each side would find a ratio of SOUGHT; None if not known, or over MOST_REPEATS."""
+        if self.difference is None:
+            return None
+        return self.difference.repeats_for(math.log(SOUGHT), self.runs, self.level, math.log(BETTER))
 
     @property
     def is_range(self) -> bool:
@@ -106,7 +117,7 @@ def ratio_of(
     if not of_zeros:
         low, high = (math.exp(end) for end in difference.interval())
     detectable = difference.detectable(level, math.log(BETTER))
-    return Ratio(point, low, high, runs, difference.p, level, comparisons, detectable, of_zeros)
+    return Ratio(point, low, high, runs, difference.p, level, comparisons, detectable, of_zeros, difference)
 
 
 def _logs(values: Sequence[float], least: float) -> list[float]:

@@ -190,6 +190,8 @@ def _print(
             _print_tables(heads, cells)
             if any(row.low is not None for row in rows):
                 out.print(f"[dim]{_KEY}[/]")
+            if needed := _needed(rows):
+                out.print(f"[dim]{safe(needed)}[/]")
     for run_id, why in told.excluded.items():
         err.print(f"[yellow]left out[/] {safe(f'{run_id}: excluded: {why}')}", soft_wrap=True)
 
@@ -231,6 +233,17 @@ def _print_tables(heads: list[str], lines: list[list[str]]) -> None:
             table.add_row(*map(safe, row))
         out.print(f"[bold]{safe(named)}[/]", highlight=False, soft_wrap=True)
         out.print(table)
+
+
+def _needed(rows: Sequence[SummaryRow]) -> str:
+    """How many repeats would tell more of what is unclear: the most that a result of a step needs."""
+    from ibench_lib.show.kit.wording import repeats_said
+
+    steps: dict[str, list[int | None]] = {}
+    for row in rows:
+        if row.verdict == "unclear":
+            steps.setdefault(row.step, []).append(row.repeats)
+    return f"unclear: {repeats_said(steps)}" if steps else ""
 
 
 def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list[list[str]]]:

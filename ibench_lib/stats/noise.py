@@ -25,6 +25,9 @@ LEVEL = 0.05
 POWER = 0.8
 """The chance with which a change of the detectable size is found."""
 
+MOST_REPEATS = 200
+"""Nobody is told to make more."""
+
 LEAST_DF = 4
 """With fewer degrees of freedom for the noise there is no interval: two rows of two repeats have 2."""
 
@@ -89,6 +92,17 @@ class Difference:
         a, b, c = mean**2 - z**2 * variance, t * mean**2, t**2 * mean**2 - z**2 * (1 + t**2 * variance)
         times = (b + math.sqrt(max(b**2 - a * c, 0.0))) / a
         return max(times, least / self.se + t_quantile(1 - POWER, self.df)) * self.se
+
+    def repeats_for(self, change: float, repeats: int, level: float = LEVEL, least: float = 0.0) -> int | None:
+        """About how many repeats of each side find a true difference of `change`, where there are `repeats` now.
+
+        None if MOST_REPEATS do not. It supposes that the noise of a run stays as it is, so that it is known better.
+        """
+        for more in range(repeats, MOST_REPEATS + 1):
+            then = replace(self, se=self.se * math.sqrt(repeats / more), df=self.df * (more - 1) / (repeats - 1))
+            if then.detectable(level, least) <= change:
+                return more
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -40,6 +41,19 @@ def test_a_summary_is_a_table_or_a_file_for_other_programs(measured: Workspace) 
     assert [str(row["value"]) for row in document] == [row["value"] for row in rows]
     markdown = ibench(measured, "summary", "-f", "md", "--step", "qr100").stdout.splitlines()
     assert markdown[2] == "| step | dbms | rate | median | lowest to highest | ratio | verdict |" and len(markdown) == 7
+
+
+def test_what_is_unclear_says_how_many_repeats_would_tell(workspace: Workspace) -> None:
+    """And what is clear does not: there is nothing more to find."""
+    write_runs(workspace, *(
+        Run(config, repeat=n, minute=10 * place + n, queries=5000 + times * (n - 2))
+        for place, (config, times) in enumerate([("cy10a", 400), ("b", 600)]) for n in (1, 2, 3)
+    ))  # fmt: skip
+    (said,) = [line for line in ibench(workspace, "summary").stdout.splitlines() if line.startswith("unclear: repeats")]
+    found = re.fullmatch(r"unclear: repeats that would find a change of 10 % \(about 80 % power\): qr100 (\d+)", said)
+    rows = {row["step"]: row for row in json.loads(ibench(workspace, "summary", "--json").stdout) if not row["is_base"]}
+    assert found and rows["qr100"]["repeats"] == int(found[1]) > 3
+    assert rows["l.i1"]["verdict"] == "same" and rows["l.i1"]["repeats"] == 3
 
 
 def builds(workspace: Workspace, warnings: tuple[str, ...] = ()) -> None:

@@ -46,6 +46,20 @@ def test_the_noise_is_pooled_over_all_rows() -> None:
     assert known.detectable() == pytest.approx((1.960 + 0.8416) * found.se, rel=1e-3)
 
 
+def test_so_many_repeats_find_a_change_and_one_less_does_not() -> None:
+    """The number for an unclear result: by simulated repeats of that number, about POWER of such changes are found."""
+    found = Difference(0.0, 0.1 * math.sqrt(2 / 3), 4)
+    assert found.repeats_for(found.detectable(), 3) == 3, "those that are there find what they can detect"
+    many = found.repeats_for(math.log(1.1), 3)
+    assert many is not None and found.repeats_for(0.001, 3) is None
+    random = np.random.default_rng(7)
+    runs = random.normal(0, 0.1, (4000, 2, many))
+    runs[:, 1] += math.log(1.1)
+    sd = np.sqrt(runs.var(axis=2, ddof=1).mean(axis=1))
+    t = (runs[:, 1].mean(axis=1) - runs[:, 0].mean(axis=1)) / (sd * math.sqrt(2 / many))
+    assert float((t > t_quantile(0.025, 2 * many - 2)).mean()) == pytest.approx(0.8, abs=0.04)
+
+
 def test_what_rounds_have_in_common_is_removed_where_enough_is_left() -> None:
     random = np.random.default_rng(5)
     rounds = np.array([0.0, 0.3, -0.2])

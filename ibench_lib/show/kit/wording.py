@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.base.wording import joined
-from ibench_lib.stats.noise import LEVEL, POWER
+from ibench_lib.stats.noise import LEVEL, MOST_REPEATS, POWER
 
 
 def scale_text(scale: float) -> str:
@@ -116,6 +116,15 @@ def smallest_said(changes: Mapping[str, str]) -> str:
     items = [f"{change} in {place}" for place, change in known.items()] if len(changes) > 1 else list(known.values())
     what = "change is" if len(known) == 1 else "changes are"
     return f"; the smallest detectable {what} {joined(items)} ({POWERED})"
+
+
+def repeats_said(needed: Mapping[str, Collection[int | None]]) -> str:
+    """How many repeats would find a change of 10 % in each place: the most of its results; None are too many."""
+    items = [
+        f"{place} more than {MOST_REPEATS}" if None in repeats else f"{place} {max(filter(None, repeats))}"
+        for place, repeats in needed.items()
+    ]
+    return f"repeats that would find a change of 10 % ({POWERED}): {', '.join(items)}" if items else ""
 
 
 def smallest_within(logs: Collection[float]) -> str:
