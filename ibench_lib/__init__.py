@@ -17,6 +17,7 @@ from typing import Any
 # Module -> its public names. `make fix` adds those of new tables, charts and statements, and writes the stub.
 _HOMES = {
     "analysis.history": ("version_history",),
+    "analysis.results": ("compare", "explain", "stalls", "summary"),
     "ask.pair": ("pair",),
     "ask.provenance": ("derived",),
     "ask.selection": ("choose", "experiments", "newest"),

@@ -1,5 +1,9 @@
 # Written by tools/write_docs.py from __init__.py: change that, then `make fix`.
 from ibench_lib.analysis.history import version_history as version_history
+from ibench_lib.analysis.results import compare as compare
+from ibench_lib.analysis.results import explain as explain
+from ibench_lib.analysis.results import stalls as stalls
+from ibench_lib.analysis.results import summary as summary
 from ibench_lib.ask.pair import pair as pair
 from ibench_lib.ask.provenance import derived as derived
 from ibench_lib.ask.selection import choose as choose

@@ -22,6 +22,7 @@ _ENDINGS = ("_table", "_chart", "_statements")
 
 _SECTIONS = (
     ("Run", ("runner.*",)),
+    ("The answers of commands", ("analysis.results",)),
     ("Open a lake and choose runs", ("store.*", "ask.*", "analysis.*")),
     ("Publish", ("publish.*",)),
     ("Tables", ("show.*.tables",)),

@@ -22,6 +22,7 @@ from ibench_lib.analysis.frames import (
 )
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases
+from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import joined
 
 
@@ -114,6 +115,23 @@ def tails(responses: pl.DataFrame, rates: pl.DataFrame, bases: Bases) -> list[Su
         for step, operation, timing in frame.select("step", "operation", "timing").unique().sort("timing").iter_rows()
     }
     return _rows(frame, bases, "p99_ms", labels, every, less_is_better=True)
+
+
+def selected_rows(
+    post: Selection, steps: str | Sequence[str] = (), only: Sequence[str] = (), *, with_tails: bool = False
+) -> list[SummaryRow]:
+    """The rows of these steps and results, all if none are named; main steps first.
+
+    The noise is that of all that was chosen, whatever is shown, so that a figure does not depend on what is next to it.
+    """
+    rates = post.ask("step_throughput")
+    every = summary(rates, post.bases)
+    if with_tails:
+        every += tails(post.ask("response_time_histogram"), rates, post.bases)
+    shown = [steps] if isinstance(steps, str) and steps else steps
+    return [
+        row for row in main_first(every, rates) if (not shown or row.step in shown) and (not only or row.dbms in only)
+    ]
 
 
 def _tail(responses: pl.DataFrame, lengths: pl.DataFrame) -> pl.DataFrame:

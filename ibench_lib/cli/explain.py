@@ -55,18 +55,11 @@ def explain(
     [bold]Example:[/] ibench explain mariadb-10.11.base mariadb-11.4.base --step l.i0
     """
     # Imported here, so that other commands do not wait for polars and all that draws.
-    from ibench_lib.analysis.explain import explain as explained
+    from ibench_lib.analysis import results
     from ibench_lib.analysis.explanation import as_json
-    from ibench_lib.ask.pair import pair
-    from ibench_lib.ask.selection import choose, measured_experiment
 
     lake = reader.lake()
-    name = measured_experiment(lake, experiment)
-    setups = [setup] if setup else ()
-    choose(lake, name, dbms=[a, b], setups=setups, steps=[step], base=a)  # it names a result that is not there
-    # The other results tell how much repeats vary, as they do in `ibench summary`.
-    post = choose(lake, name, setups=setups, steps=[step], base=a)
-    found = explained(pair(post, a, b), step, setup)
+    found = results.explain(lake, a, b, step, experiment or "", setup=setup)
     if as_document or form is TextOrJson.json:
         sys.stdout.write(as_json(found) + "\n")
     else:

@@ -150,7 +150,7 @@ def _print(
 ) -> None:
     """`only`: the results to show; the noise is that of all that are chosen."""
     from ibench_lib.analysis.run_warnings import kinds_of_warnings
-    from ibench_lib.analysis.summary import SummaryRow, main_first, summary, tails
+    from ibench_lib.analysis.summary import SummaryRow, selected_rows
     from ibench_lib.ask.selection import choose, measured_experiment
 
     experiment = measured_experiment(lake, of)
@@ -159,14 +159,7 @@ def _print(
     told = choose(lake, experiment, **chosen, dbms=list(only)) if only else post
     if steps:
         choose(lake, experiment, **chosen, steps=steps)  # it names a step that is not there
-    # The noise is that of all steps, whichever are shown, so that a figure does not depend on what is next to it.
-    rates = post.ask("step_throughput")
-    every = summary(rates, post.bases)
-    if with_tails:
-        every += tails(post.ask("response_time_histogram"), rates, post.bases)
-    rows = [
-        row for row in main_first(every, rates) if (not steps or row.step in steps) and (not only or row.dbms in only)
-    ]
+    rows = selected_rows(post, steps or (), only, with_tails=with_tails)
     if form in (Form.csv, Form.json):
         of_other_programs = [_with_its_runs(row, post, shown.where(lake)) for row in rows]
     if form is Form.csv:
