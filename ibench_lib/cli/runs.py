@@ -484,6 +484,9 @@ def runs_import(
     dbms: Annotated[
         str | None, typer.Option("--dbms", help="<build>.<config> of the runs, if the file does not name it.")
     ] = None,
+    test: Annotated[
+        str | None, typer.Option("--test", help="The test of a sysbench log, if neither it nor its name says it.")
+    ] = None,
 ) -> None:
     """Import figures that others have measured or published, to compare them with the runs of this lake.
 
@@ -504,6 +507,7 @@ def runs_import(
         importer=importer,
         setup=setup,
         dbms=dbms,
+        test=test,
     )
     for warning in taken.warnings:
         err.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)

@@ -28,11 +28,12 @@ Row = Mapping[str, Any]
 class ImportRequest:
     """The input of an importer besides the source: what the user says because the files do not.
 
-    If its files name the setup and the dbms, the importer refuses those of the user.
+    If its files name the setup, the dbms or the test, the importer refuses those of the user.
     """
 
     setup: str | None = None
     dbms: str | None = None
+    test: str | None = None
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ def import_file(
     importer: str | None = None,
     setup: str | None = None,
     dbms: str | None = None,
+    test: str | None = None,
 ) -> ImportResult:
     """Import the runs of a file, a folder or an archive into the lake, either all of them or none.
 
@@ -110,7 +111,7 @@ def import_file(
     experiment : name of the experiment that the runs get; no run may have it yet, unless it is of the same files.
     source, title : the origin of the file, and one line for people; at most `MOST_TEXT` characters.
     importer : name of the importer; by default the content decides.
-    setup, dbms : for files that do not name them.
+    setup, dbms, test : for files that do not name them.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def import_file(
         _check_text(name, text)
     with Source(path) as files:
         chosen = find_importer(files, importer)
-        runs = list(chosen.runs(files, ImportRequest(setup, dbms)))
+        runs = list(chosen.runs(files, ImportRequest(setup, dbms, test)))
         if not runs:
             raise UsageError(f"{path} has no figures")
         workloads = _check(runs, files)

@@ -61,7 +61,7 @@ def take(workspace: Workspace, text: str, **options: Any) -> ImportResult:
 
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
-    assert list(importers()) == ["published", "tool-log"]
+    assert list(importers()) == ["published", "sysbench", "tool-log"]
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
     assert taken.importer == "tool-log"
     rows = reader.sql(
@@ -105,7 +105,10 @@ def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, t
         find_importer(Source(path))
     expected = (caught.value.detail or "").splitlines()
     assert expected[0].startswith("published: CSV with a header: setup, dbms, step")
-    assert expected[1] == "tool-log: a log that begins with 'tool 1.0'"
+    assert expected[1:] == [
+        "sysbench: logs of sysbench 1.0 or 1.1, as it prints them",
+        "tool-log: a log that begins with 'tool 1.0'",
+    ]
 
 
 def test_a_name_overrules_content(added: None, workspace: Workspace) -> None:
@@ -412,7 +415,9 @@ def test_a_run_that_is_not_whole_says_so(workspace: Workspace, monkeypatch: pyte
 def test_the_command(workspace: Workspace) -> None:
     arguments = ("runs", "import", str(write(workspace, TABLE)), "--experiment", "others", "--source", "a report")
     assert "1 published run of others" in ibench(workspace, *arguments).stdout
-    refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "sysbench"), "unknown importer 'sysbench'")
+    refused(
+        ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "linkbench"), "unknown importer 'linkbench'"
+    )
     unknown = ibench(workspace, "runs", "import", str(write(workspace, "hello\n")), "-e", "b", "-s", "a")
     refused(unknown, "is not a file that ibench can import")
     assert "published: CSV with a header" in unknown.stderr

@@ -1,0 +1,398 @@
+"""Logs of sysbench: their seconds are those of their lines, their totals are exact, and nothing is made up."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.ask.selection import choose
+from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.importers.importer import ImportedRun, ImportRequest
+from ibench_lib.importers.intake import ImportResult, import_file
+from ibench_lib.importers.source import Source
+from ibench_lib.importers.sysbench import IMPORTER
+from ibench_lib.paths import Workspace
+from ibench_lib.show.kit.display import say
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.verify import verify
+from tests.command import ibench, refused
+from tests.importers.sysbench_logs import COMMAND, SECRETS, line, log
+from tests.synthetic import answer
+
+TOLD = ImportRequest("small", "my8033.cy10a")
+STEP = "oltp_read_write.t4"
+Counts = dict[int, int]
+
+
+def read(folder: Path, text: str | bytes, name: str = "run.log", told: ImportRequest = TOLD) -> list[ImportedRun]:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return list(IMPORTER.runs(Source(path), told))
+
+
+def ops(run: ImportedRun, operation: str = "transaction", step: str = STEP, count: str = "ops") -> Counts:
+    """A count of each second of a step."""
+    rows = [row for row in run.rows.get("ops", ()) if (row["operation"], row["step"]) == (operation, step)]
+    return {row["second"]: row[count] for row in rows}
+
+
+def worker(run: ImportedRun, step: str = STEP) -> dict[str, Any]:
+    (row,) = [dict(row) for row in run.rows["workers"] if row["step"] == step]
+    return row
+
+
+def take(workspace: Workspace, path: Path, **options: Any) -> ImportResult:
+    given = {"experiment": "others", "source": "a report", "setup": "small", "dbms": "my8033.cy10a", **options}
+    return import_file(path, workspace=workspace, **given)
+
+
+# What a log says.
+
+
+@pytest.mark.parametrize("form", ["text", "csv"])
+@pytest.mark.parametrize("version", ["1.0.20", "1.1.0-3ceba0b"])
+def test_lines_are_seconds_and_the_rest_of_the_total_is_the_last_part(tmp_path: Path, form: str, version: str) -> None:
+    (run,) = read(tmp_path, log(form=form, version=version))
+    assert ops(run) == {0: 100, 1: 110, 2: 120, 3: 5}
+    assert ops(run, "read") == {0: 200, 1: 220, 2: 240, 3: 10}
+    assert ops(run, "write") == {0: 300, 1: 330, 2: 360, 3: 15}
+    assert ops(run, "other") == ops(run)
+    assert ops(run, count="retries") == {0: 0, 1: 2, 2: 0, 3: 0}
+    done = worker(run)
+    assert (done["ops"], done["retries"], done["errors"], done["connections"]) == (7 * 335, 2, 0, 4)
+    assert (done["ops_from"], done["rows"], done["unknown"]) == ("counts", None, None)
+    assert not [row for row in run.rows["ops"] if row["service_counts"] or row["service_max_us"] is not None]
+    assert run.missing["ops.service_counts"].startswith("sysbench prints a percentile")
+    (step,) = run.rows["steps"]
+    assert (step["step"], step["kind"], step["status"], step["duration_s"]) == (STEP, "test", "complete", 3.0011)
+    (named,) = run.steps
+    assert (named.name, named.details["threads"], named.details["test"]["options"]) == (STEP, 4, {"range-size": 50})
+    printed = named.details["printed"]
+    assert (printed["latency_percentile_ms"], printed["transactions_per_s"]) == (12.3, 111.63)
+    assert run.workload["program"]["version"] == f"sysbench {version}"
+    assert (run.error, list(run.warnings), run.resolution_s) == (None, [], 1.0)
+
+
+def test_every_line_of_a_log_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(log())
+    source = Source(path)
+    list(IMPORTER.runs(source, TOLD))
+    assert source.lines(source.files[0]).not_understood() == []
+
+
+def test_the_last_interval_that_was_not_printed_is_a_second(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log((100, 110), rest=125))
+    assert ops(run) == {0: 100, 1: 110, 2: 125}
+
+
+def test_rounding_that_is_too_much_is_taken_from_the_last_seconds(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log((200, 200, 200), rest=-3))
+    assert ops(run) == {0: 200, 1: 200, 2: 197, 3: 0}
+    assert worker(run)["ops"] == 7 * 597
+
+
+def test_lines_that_have_more_than_the_total_become_no_seconds(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log((200, 200, 200), rest=-300))
+    assert ops(run) == {} and worker(run)["ops"] == 300
+    assert "run.log:2: its lines have more transactions than its totals" in run.warnings[0]
+
+
+def test_totals_that_do_not_fit_are_said(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log(rest=500))
+    assert list(run.warnings) == ["run.log:2: its totals have 500 transactions more than its lines"]
+    (run,) = read(tmp_path, log().replace("read:                            670", "read:  671"))
+    assert list(run.warnings) == ["run.log:2: its reads, writes and others do not add up to its queries"]
+
+
+def test_a_line_that_is_missing_is_no_second(tmp_path: Path) -> None:
+    text = log().replace(line(2, 110, errors=2) + "\n", "")
+    (run,) = read(tmp_path, text)
+    assert ops(run) == {0: 100, 2: 120, 3: 115}
+    assert "has 2 of 3 lines of its seconds" in run.warnings[0]
+
+
+def test_intervals_of_ten_seconds_are_no_seconds(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log((100, 110), every=10, rest=7, seconds="20.0011"))
+    assert "ops" not in run.rows and run.resolution_s is None
+    assert worker(run)["ops"] == 2107
+    assert "its lines are 10 s apart and become no seconds" in run.warnings[0]
+
+
+def test_several_logs_of_a_file_are_steps_and_repeats(tmp_path: Path) -> None:
+    text = log() + log(threads=8, tps=(200, 200, 200)) + log(tps=(50, 50, 50))
+    first, second = read(tmp_path, text)
+    assert [step.name for step in first.steps] == [STEP, "oltp_read_write.t8"]
+    assert [step.name for step in second.steps] == [STEP] and (first.repeat, second.repeat) == (1, 2)
+    assert ops(first, step="oltp_read_write.t8") == {0: 200, 1: 200, 2: 200, 3: 5}
+    assert [row["start_s"] for row in first.rows["steps"]] == [0.0, 3.0011], "one after the other"
+    assert first.workload["threads"] == [4, 8]
+
+
+def test_other_options_are_no_repeat(tmp_path: Path) -> None:
+    other = COMMAND.replace("--range-size=50", "--range-size=100")
+    with pytest.raises(UsageError, match=r"run\.log:44: this log is of the same test and threads as run\.log:2"):
+        read(tmp_path, log() + log(command=other))
+
+
+def test_a_log_without_a_test_is_named_by_its_file_or_by_the_user(tmp_path: Path) -> None:
+    bare = log(command=None)
+    with pytest.raises(UsageError, match=r"run\.log:1: a log does not say of what test it is"):
+        read(tmp_path, bare)
+    (run,) = read(tmp_path, bare, "my_oltp_update_non_index_4.txt")
+    assert [step.name for step in run.steps] == ["oltp_update_non_index.t4"]
+    (run,) = read(tmp_path, bare, told=ImportRequest("small", "a.x", "oltp_delete"))
+    assert [step.name for step in run.steps] == ["oltp_delete.t4"]
+    with pytest.raises(UsageError, match="unknown test 'nothing'"):
+        read(tmp_path, bare, told=ImportRequest("small", "a.x", "nothing"))
+    with pytest.raises(UsageError, match=r"run\.log:2: this log is not of the test 'oltp_delete'"):
+        read(tmp_path, log(command=f"{COMMAND} 2>&1 | tee run.log"), told=ImportRequest("small", "a.x", "oltp_delete"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (log(version="0.5"), "of sysbench 0.x"),
+        (log(command=COMMAND.replace("oltp_read_write", "./tpcc.lua")), "none of the tests that ibench knows"),
+        (log().partition("[ 1s ]")[0], "it has no figures"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match="has no log that can be used") as caught:
+        read(tmp_path, text)
+    assert "run.log:2: " in str(caught.value.detail) and said in str(caught.value.detail)
+    (run,) = read(tmp_path, text + log())
+    assert said in run.warnings[0] and ops(run) == {0: 100, 1: 110, 2: 120, 3: 5}
+
+
+def test_setup_and_dbms_have_to_be_known(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not say of what setup it is"):
+        read(tmp_path, log(), told=ImportRequest(None, "a.x"))
+    with pytest.raises(UsageError, match=r"run\.log:2: a log does not say of what dbms it is"):
+        read(tmp_path, log(), told=ImportRequest("small"))
+
+
+@pytest.mark.parametrize(
+    ("command", "test", "options"),
+    [
+        ("LUA_PATH=/x/?.lua /x/sysbench --time=3 /x/oltp_delete.lua run --mysql-user=bob --skip-trx", "oltp_delete",
+         {"skip-trx": "on"}),
+        ("sysbench --test=oltp_insert.lua --range_size=7 --mysql-password=1 run 2>&1 | tee run", "oltp_insert",
+         {"range-size": 7}),
+        ("sysbench oltp_read_only --delta=x;y --mysql-db=t run > log", "oltp_read_only", {}),
+    ],
+)  # fmt: skip
+def test_a_command_line_names_the_test_and_its_options(
+    tmp_path: Path, command: str, test: str, options: dict[str, Any]
+) -> None:
+    (run,) = read(tmp_path, log(command=command))
+    (step,) = run.steps
+    assert (step.name, step.details["test"]["options"]) == (f"{test}.t4", options)
+
+
+# Bad input.
+
+
+def seconds_of(runs: list[ImportedRun]) -> set[tuple[Any, ...]]:
+    return {
+        (row["step"], row["operation"], row["second"], row["ops"]) for run in runs for row in run.rows.get("ops", ())
+    }
+
+
+def test_a_log_that_is_cut_at_any_line_has_no_row_that_the_whole_log_does_not_have(tmp_path: Path) -> None:
+    text = log()
+    whole, lines, statuses = seconds_of(read(tmp_path, text)), text.splitlines(keepends=True), set()
+    for end in range(1, len(lines) + 1):
+        for kept in ("".join(lines[:end]), "".join(lines[:end])[:-3]):
+            try:
+                runs = read(tmp_path, kept)
+            except UsageError as error:
+                assert "run.log" in error.what
+                continue
+            assert seconds_of(runs) <= whole
+            statuses |= {(run.error, run.failed_step) for run in runs}
+    error = "run.log:2: its log ends in second {} without its totals"
+    assert statuses == {(None, None), *((error.format(second), STEP) for second in (1, 2, 3))}
+
+
+def test_a_log_that_ends_early_is_a_failed_step_with_what_its_lines_add_up_to(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log().partition("SQL statistics")[0])
+    assert ops(run) == {0: 100, 1: 110, 2: 120}
+    assert (worker(run)["status"], worker(run)["ops"], worker(run)["ops_from"]) == ("failed", 7 * 330, "rates")
+    (run,) = read(tmp_path, log((100, 110), every=10).partition("SQL statistics")[0])
+    assert worker(run)["ops"] == 2100 and run.rows["steps"][0]["duration_s"] == 20.0  # type: ignore[index]
+
+
+def test_other_ends_of_lines_are_the_same_log(tmp_path: Path) -> None:
+    assert seconds_of(read(tmp_path, log().replace("\n", "\r\n"))) == seconds_of(read(tmp_path, log()))
+
+
+def lost(folder: Path, text: str) -> tuple[list[ImportedRun], list[int]]:
+    """The runs of a text, and the numbers of the lines that were not used."""
+    path = folder / "run.log"
+    path.write_text(text)
+    source = Source(path)
+    runs = list(IMPORTER.runs(source, TOLD))
+    return runs, source.lines(source.files[0]).not_understood()
+
+
+def test_lines_that_are_damaged_or_of_another_tool_are_left_out_and_counted(tmp_path: Path) -> None:
+    text, whole = log(), seconds_of(read(tmp_path, log()))
+    second = line(2, 110, errors=2)
+    runs, unused = lost(tmp_path, text.replace(second, f"{second}\n{second}"))
+    assert seconds_of(runs) == whole and unused == [16]
+    runs, unused = lost(tmp_path, text.replace(second, second[:20] + "\0" + second[20:]))
+    assert ops(runs[0]) == {0: 100, 2: 120, 3: 115} and unused == [15]
+    runs, unused = lost(tmp_path, text.replace(f"{line(1, 100)}\n{second}\n", f"{second}\n{line(1, 100)}\n"))
+    assert ops(runs[0]) == {1: 110, 2: 120, 3: 105} and unused == [15]
+    runs, unused = lost(tmp_path, text + "   1, trx: 607, 95%: 5.224\n" + line(9, 999) + "\n")
+    assert seconds_of(runs) == whole and unused == [43, 44]
+    every_twice = "".join(2 * one for one in text.splitlines(keepends=True))
+    runs, unused = lost(tmp_path, every_twice)
+    assert seconds_of(runs) == whole and len(unused) >= 3
+
+
+def test_what_is_no_text_is_refused_in_one_line(tmp_path: Path) -> None:
+    for content in (log().encode("utf-16"), log().encode() + b"\xff\xfe", gzip.compress(log().encode())[:-20]):
+        path = tmp_path / "run.log"
+        path.write_bytes(content)
+        with pytest.raises(UsageError):
+            list(IMPORTER.runs(Source(path), TOLD))
+
+
+# Into the lake.
+
+
+@pytest.fixture(params=["folder", "tar.gz", "zip"])
+def packed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """Two dbms, each with a folder of logs."""
+    texts = {
+        "res/my8033.cy10a/oltp_read_write.4.log": log(),
+        "res/my8033.cy10a/oltp_read_write.8.log": log((200, 210, 220), threads=8),
+        "res/ma1011.cy10a/oltp_read_write.4.log": log((300, 310, 320)),
+        "res/notes.txt": "nothing of sysbench\n",
+    }
+    path = tmp_path / f"given.{request.param}"
+    if request.param == "folder":
+        for name, text in texts.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_text(text)
+    elif request.param == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in texts.items():
+                archive.writestr(name, text)
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            for name, text in texts.items():
+                entry = tarfile.TarInfo(name)
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text.encode()))
+    yield path
+
+
+def test_folders_of_an_archive_name_the_dbms(packed: Path, workspace: Workspace) -> None:
+    taken = take(workspace, packed, dbms=None)
+    assert taken.warnings == ["1 file was not read: res/notes.txt"]
+    rows = reader.sql(
+        reader.lake(workspace),
+        "SELECT dbms, step, sum(ops)::BIGINT AS n FROM ops JOIN runs USING (run_id) "
+        "WHERE operation = 'transaction' GROUP BY ALL ORDER BY ALL",
+    )
+    assert rows.rows() == [
+        ("ma1011.cy10a", STEP, 935), ("my8033.cy10a", STEP, 335), ("my8033.cy10a", "oltp_read_write.t8", 635),
+    ]  # fmt: skip
+    assert all(verify(path) == [] for path in workspace.runs.iterdir())
+
+
+def test_questions_are_answered_with_what_is_known(workspace: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text(log() + log((200, 210), threads=8, every=10, rest=5, seconds="20.0000"))
+    take(workspace, path)
+    lake = reader.lake(workspace)
+    rates = answer(lake, "step_throughput", "others")
+    assert rates["throughput"].to_list() == pytest.approx([335 / 3.0011, 4105 / 20.0])
+    summary = answer(lake, "sysbench_summary", "others")
+    shown = summary.select("test", "test_group", "threads", "p95_s", "reconnects").rows()
+    assert shown == [("oltp_read_write", "reads and writes", n, None, 0) for n in (4, 8)]
+    assert summary["tps"].to_list() == pytest.approx([335 / 3.0011, 4105 / 20.0])
+    assert summary["qps"].to_list() == pytest.approx([6 * 335 / 3.0011, None])
+    assert summary["scale_up"].to_list()[1] == pytest.approx(4105 / 20.0 / (335 / 3.0011))
+    statements = answer(lake, "sysbench_statements", "others")
+    assert statements["sent"].to_list() == [670, 1005, 335] and statements["counted"].null_count() == 3
+    seconds = answer(lake, "one_second", "others").filter(pl.col("client").is_null(), operation="transaction")
+    assert seconds["rate_mean"].drop_nulls().to_list() == [100.0, 110.0, 120.0]
+    (problem,) = answer(lake, "gaps", "others")["problem"].to_list()
+    assert problem.startswith("seconds not recorded")
+    (printed,) = reader.sql(lake, "SELECT workload->'$.resolved_steps[0].printed' AS p FROM runs")["p"].to_list()
+    assert json.loads(printed)["transactions"] == 335
+
+
+def test_they_are_called_imported_wherever_runs_are_named(workspace: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text(log())
+    take(workspace, path)
+    post = choose(reader.lake(workspace), "others")
+    assert post.runs["dbms"].to_list() == ["my8033.cy10a (imported)"]
+    assert "Attention: 1 of 1 run (others: 1 result, 1 setup) is imported, not measured here." in (
+        say(post, ib.run_statements).markup
+    )
+    assert "imported, not measured here" in str(ib.runs_table(post.runs).as_raw_html())
+    evidence = ib.evidence(post).markup
+    assert "others, imported logs (a report), as it was in 1 run" in evidence
+    assert "imported, not measured here: a report" in evidence
+    said = ib.sysbench_statements(post.ask("sysbench_workload"), post.ask("checks"))[0]
+    assert said == (
+        "small: 4 tables of 1,000 rows, rand_type not recorded, db_ps_mode not recorded; 1 test with 4 threads, a "
+        "warm-up is not recorded; sysbench 1.0.20."
+    )
+
+
+def test_no_password_user_host_or_path_is_stored(workspace: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text(log())
+    take(workspace, path)
+    (run_dir,) = workspace.runs.iterdir()
+    manifest = read_manifest(run_dir)
+    assert manifest.experiment.text.endswith("  run.log\n") and len(manifest.experiment.text) == 64 + 10
+    stored = {path: path.read_bytes() for path in run_dir.rglob("*") if path.is_file()}
+    assert not [(path, secret) for path, content in stored.items() for secret in SECRETS if secret in content]
+
+
+def test_a_second_import_of_the_same_is_already_there(workspace: Workspace, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.log").write_text(log())
+    first, second = take(workspace, tmp_path / "a" / "run.log"), take(workspace, tmp_path / "b" / "run.log")
+    assert (first.already, second.already, second.run_ids) == (False, True, first.run_ids)
+    assert len(list(workspace.runs.iterdir())) == 1
+    (tmp_path / "b" / "run.log").write_text(log(rest=6))
+    with pytest.raises(LakeError, match="experiment others already has runs"):
+        take(workspace, tmp_path / "b" / "run.log")
+
+
+@pytest.mark.slow
+def test_the_command(workspace: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text(log(command=None).partition("SQL statistics")[0] + "noise\n")
+    arguments = ["runs", "import", str(path), "-e", "others", "-s", "a report", "--setup", "small", "--dbms", "a.x"]
+    refused(ibench(workspace, *arguments), "a log does not say of what test it is")
+    done = ibench(workspace, *arguments, "--test", "oltp_read_write")
+    assert "1 sysbench run of others" in done.stdout
+    assert "1 line was not understood and left out: run.log:16" in done.stderr
+    assert "already there: " in ibench(workspace, *arguments, "--test", "oltp_read_write").stdout
+    listed = ibench(workspace, "runs").stdout
+    assert "failed" in listed and "ends in second 3 without its totals; imported, not measured here" in listed
+    assert "(imported)" in ibench(workspace, "summary", "others").stdout
+    asked = ibench(workspace, "sql", "SELECT sum(ops) AS n FROM ops WHERE operation = 'transaction'")
+    assert "330" in asked.stdout
