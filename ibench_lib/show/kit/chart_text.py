@@ -61,7 +61,8 @@ def _lines(trace: dict[str, Any]) -> Iterable[str]:
     meta, rows = trace.get("meta"), trace.get("customdata")
     if isinstance(meta, dict) and isinstance(rows, list):
         labels = map(_plain, _values(trace.get("y")))
-        return [_line(f"{name}, {label}", row, meta[UNIT]) for label, row in zip(labels, rows, strict=True)]
+        # A row without cells is a heading.
+        return [_line(f"{name}, {label}", row, meta[UNIT]) for label, row in zip(labels, rows, strict=True) if row]
     # What a colour stands for is not known: its number is the scale's, not the reader's.
     rows = f"{len(trace.get('z') or [])} rows, shown by colour only"
     return [f"{name}: {rows}." if name else f"{rows}."]

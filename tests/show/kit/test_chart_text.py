@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.show.kit.chart_text import describe
+from ibench_lib.show.kit.chart_text import UNIT, describe
 from tests.ask.pairs import pair_of
 from tests.shared import lake_of
 from tests.synthetic import Run, three_configurations
@@ -68,3 +68,11 @@ def test_of_a_heat_map_whose_colours_stand_for_what_is_not_told_only_the_rows_ar
     assert describe({"data": [trace]}) == "Heat map chart. 2 rows, shown by colour only."
     named = {**trace, "name": "shares", "customdata": [[1, 2], [3, 4]]}
     assert describe({"data": [named]}) == "Heat map chart. shares: 2 rows, shown by colour only."
+
+
+def test_a_row_of_a_heat_map_without_cells_is_a_heading() -> None:
+    trace = {
+        "type": "heatmap", "name": "ratio", "z": [[None], [1.0], [None]], "y": ["points:", "a", "b"],
+        "customdata": [[], [2.0], [None]], "meta": {UNIT: "times the base"},
+    }  # fmt: skip
+    assert describe({"data": [trace]}) == "Heat map chart. ratio, a: 1 point, 2 times the base. ratio, b: no value."
