@@ -129,9 +129,11 @@ _HOMES = {
         "requesters_table",
         "statements_table",
     ),
-    "workloads.sysbench.results.charts": ("sysbench_threads_chart",),
+    "workloads.sysbench.results.charts": ("sysbench_ratios_chart", "sysbench_threads_chart"),
+    "workloads.sysbench.results.ratios": ("sysbench_ratios",),
     "workloads.sysbench.results.statements": ("sysbench_counted_statements", "sysbench_statements"),
     "workloads.sysbench.results.tables": (
+        "sysbench_groups_table",
         "sysbench_scale_up_table",
         "sysbench_statements_table",
         "sysbench_table",

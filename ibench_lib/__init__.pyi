@@ -138,9 +138,12 @@ from ibench_lib.workloads.linkbench.results.tables import outcomes_table as outc
 from ibench_lib.workloads.linkbench.results.tables import requester_fairness_table as requester_fairness_table
 from ibench_lib.workloads.linkbench.results.tables import requesters_table as requesters_table
 from ibench_lib.workloads.linkbench.results.tables import statements_table as statements_table
+from ibench_lib.workloads.sysbench.results.charts import sysbench_ratios_chart as sysbench_ratios_chart
 from ibench_lib.workloads.sysbench.results.charts import sysbench_threads_chart as sysbench_threads_chart
+from ibench_lib.workloads.sysbench.results.ratios import sysbench_ratios as sysbench_ratios
 from ibench_lib.workloads.sysbench.results.statements import sysbench_counted_statements as sysbench_counted_statements
 from ibench_lib.workloads.sysbench.results.statements import sysbench_statements as sysbench_statements
+from ibench_lib.workloads.sysbench.results.tables import sysbench_groups_table as sysbench_groups_table
 from ibench_lib.workloads.sysbench.results.tables import sysbench_scale_up_table as sysbench_scale_up_table
 from ibench_lib.workloads.sysbench.results.tables import sysbench_statements_table as sysbench_statements_table
 from ibench_lib.workloads.sysbench.results.tables import sysbench_table as sysbench_table

@@ -487,8 +487,8 @@ TESTED_ELSEWHERE = {
         " workloads/linkbench/results/tables.py"
     ),
     "tests/workloads/sysbench/test_results.py": (
-        "workloads/sysbench/results/charts.py workloads/sysbench/results/statements.py"
-        " workloads/sysbench/results/tables.py"
+        "workloads/sysbench/results/charts.py workloads/sysbench/results/ratios.py"
+        " workloads/sysbench/results/statements.py workloads/sysbench/results/tables.py"
     ),
     "tests/workloads/test_workload.py runs transactions, one connection or many": "client/role.py",
     "tests/cli/test_main.py and tests/runner/test_cell.py leave directories and find them gone": "base/scratch.py",

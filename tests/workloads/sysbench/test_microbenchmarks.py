@@ -13,6 +13,7 @@ from ibench_lib.paths import check_name
 from ibench_lib.workloads.sysbench import steps
 from ibench_lib.workloads.sysbench.microbenchmarks import BUNDLED, GROUPS, MICROBENCHMARKS, OUR_SCRIPTS, OURS
 from ibench_lib.workloads.sysbench.options import Options
+from ibench_lib.workloads.sysbench.results import tables
 from tests.workloads.sysbench.place import Place
 from tests.workloads.sysbench.test_options import options
 from tests.workloads.sysbench.test_steps import SETUP
@@ -105,7 +106,7 @@ def test_the_server_settles_after_the_load_is_warm_and_after_the_writes(
     assert [step.name for step in warmed if step.settle_before] == (["scan.t1.warm_up"] if settled else [])
 
 
-def test_groups_are_the_four_of_the_field_and_one_apart() -> None:
+def test_groups_are_the_four_of_the_field_and_one_apart_and_posts_know_their_order() -> None:
     by_group = {group: [name for name in ORDER if MICROBENCHMARKS[name].group == group] for group in GROUPS}
     with_result = {group: [name for name in names if name not in WARM] for group, names in by_group.items()}
     assert {group: len(names) for group, names in with_result.items()} == {
@@ -113,6 +114,7 @@ def test_groups_are_the_four_of_the_field_and_one_apart() -> None:
         "before the writes": 2,
     }  # fmt: skip
     assert with_result["before the writes"] == BEFORE_WRITES
+    assert tables.GROUPS == GROUPS
     assert {test.group for test in BUNDLED.values()} <= set(GROUPS)
 
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 import pytest
+from great_tables import GT
+from playwright.sync_api import Browser
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import clients_said
+from ibench_lib.show.kit.chart_text import describe
+from ibench_lib.show.kit.display import Html
 from ibench_lib.show.kit.statements import Statement
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import KindRecord, OperationRecord
 from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.sysbench.options import ChosenTest
 from ibench_lib.workloads.sysbench.steps import KINDS, OPERATIONS
+from tests.publish.browsing import open_page
 from tests.show.parsed import Parsed
 from tests.synthetic import BIN_500_US, Run, answer, manifest_of, write_checks
 
@@ -198,3 +205,112 @@ def test_what_was_run_and_by_which_sysbench(workspace: Workspace) -> None:
     said = ib.sysbench_statements(answer(lake, "sysbench_workload"), answer(lake, "checks"))
     (warned,) = (text for text in said if "by one sysbench" in text)
     assert isinstance(warned, Statement) and warned.loud and "by 2: sysbench 1.0.20 and sysbench 1.1.0." in warned
+
+
+MICRO = {
+    "insert.t1": 40, "point-query.t1": 100, "hot-points.t1": 80, "scan.t1": 10, "range-covered-pk.t1": 20,
+    "update-zipf.t1": 50,
+}  # fmt: skip
+
+
+def micro(workspace: Workspace, *factors: float) -> Any:
+    """A lake with the dbms system.a and, for each factor, one with so many times its rates; of scan half of that."""
+    write(workspace, Run("a"), MICRO)
+    for place, factor in enumerate(factors):
+        rates = {step: round(rate * factor * (0.5 if "scan" in step else 1)) for step, rate in MICRO.items()}
+        write(workspace, Run("bcdefghijklmn"[place], minute=place + 1), rates)
+    return reader.lake(workspace)
+
+
+def test_the_heat_map_has_a_row_for_each_test_in_groups_and_a_column_for_each_other_dbms(workspace: Workspace) -> None:
+    summary = answer(micro(workspace, 1.5, 4), "sysbench_summary")
+    figure = ib.sysbench_ratios_chart(summary, "system.a")
+    (trace,) = figure.data
+    rows = [
+        "points:", "point-query", "hot-points", "ranges:", "scan", "range-covered-pk", "writes:", "insert",
+        "update-zipf",
+    ]  # fmt: skip
+    assert list(trace.y) == list(figure.layout.yaxis.categoryarray) == rows
+    assert list(trace.x) == list(figure.layout.xaxis.categoryarray) == ["system.b", "system.c"]
+    of = {row: place for place, row in enumerate(rows)}
+    assert list(trace.customdata[of["point-query"]]) == [1.5, 4.0]
+    assert list(trace.text[of["scan"]]) == ["0.80", "2.00"], "8 and 20 of 10"
+    assert list(trace.z[of["hot-points"]]) == [0.585, 1.0], "colours are full from twice the rate on"
+    assert list(trace.z[of["ranges:"]]) == [None, None]
+    assert trace.hovertext[of["point-query"]][1] == "system.c, point-query: 4.00x"
+    assert list(figure.layout.xaxis.ticktext) == ["b", "c"], "all have one build"
+    assert "<b>points</b>" in figure.layout.yaxis.ticktext
+    said = describe(figure.to_plotly_json())
+    assert "ratio, hot-points: 2 points, from 1.5 to 4 times the base." in said and "no value" not in said
+
+
+def test_a_browser_writes_each_ratio_into_the_row_of_its_test(
+    workspace: Workspace, tmp_path: Path, browser: Browser
+) -> None:
+    """plotly puts texts into wrong rows, or draws nothing, where a trace lacks rows of its axis."""
+    figure = ib.sysbench_ratios_chart(answer(micro(workspace, 1.5), "sysbench_summary"), "system.a")
+    figure.write_html(tmp_path / "chart.html", include_plotlyjs=True)
+    opened = open_page(browser, tmp_path / "chart.html", width=390)
+    opened.page.locator(".heatmap-label text").first.wait_for(state="attached")
+    places = (
+        "texts => texts.map(text => [text.getBoundingClientRect().y, text.textContent]).sort((a, b) => a[0] - b[0])"
+    )
+    drawn = opened.page.locator(".heatmap-label text").evaluate_all(places)
+    labels = opened.page.locator(".ytick text").evaluate_all(places)
+    assert [text for _, text in drawn] == ["1.50", "1.50", "0.80", "1.50", "1.50", "1.50"]
+    middle = {text: y for y, text in labels}
+    scan = next(y for y, text in drawn if text == "0.80")
+    assert min(middle, key=lambda text: abs(middle[text] - scan)) == "scan"
+    assert not opened.complaints
+
+
+def test_a_test_that_one_dbms_did_not_end_is_a_white_cell(workspace: Workspace) -> None:
+    summary = answer(micro(workspace, 1.5, 2), "sysbench_summary")
+    failed = (pl.col("dbms") == "system.b") & (pl.col("test") == "scan")
+    summary = summary.with_columns(step_status=pl.when(failed).then(pl.lit("failed")).otherwise("step_status"))
+    (trace,) = ib.sysbench_ratios_chart(summary, "system.a").data
+    scan = list(trace.y).index("scan")
+    assert (trace.z[scan][0], trace.text[scan][0], trace.hovertext[scan][0]) == (None, "", "")
+    assert trace.text[scan][1] == "1.00" and trace.hoverongaps is False
+    rows = Parsed(ib.sysbench_groups_table(summary, "system.a")).rows
+    assert ["2 of ranges: average", "-", "1.41x"] in rows
+
+
+def test_a_heat_map_of_one_dbms_says_that_there_is_no_other(workspace: Workspace) -> None:
+    lake = micro(workspace)
+    figure = ib.sysbench_ratios_chart(answer(lake, "sysbench_summary"), "system.a")
+    assert not figure.data
+    assert describe(figure.to_plotly_json()) == "Empty chart: there is no second dbms to compare."
+    (said,) = ib.sysbench_ratios(choose(lake, "demo")).items
+    assert isinstance(said, Html) and "no two dbms with two tests" in said.markup
+
+
+def test_ratios_are_shown_for_each_number_of_threads_with_two_tests_of_two_dbms(lake: Any) -> None:
+    """With 4 threads there is one test."""
+    chart, table = ib.sysbench_ratios(choose(lake, "demo")).items
+    assert (
+        isinstance(chart, go.Figure)
+        and chart.layout.title.text == "Transactions/s relative to system.a, 1 thread,<br>cached"
+    )
+    assert isinstance(table, GT)
+
+
+def test_groups_have_the_average_the_median_and_the_ends_with_their_tests(lake: Any) -> None:
+    summary = answer(lake, "sysbench_summary").filter(threads=1)
+    rows = Parsed(ib.sysbench_groups_table(summary, "system.a")).rows
+    start = rows.index(["2 of points: average", "2.45x"])
+    assert rows[start : start + 4] == [
+        ["2 of points: average", "2.45x"], ["median", "2.50x"], ["lowest", "2.00x\noltp_point_select"],
+        ["highest", "3.00x\nselect_random_points"],
+    ]  # fmt: skip
+
+
+def test_many_columns_stand_upright_and_long_names_have_lines(workspace: Workspace) -> None:
+    summary = answer(micro(workspace, *[1.0 + place / 10 for place in range(12)]), "sysbench_summary")
+    figure = ib.sysbench_ratios_chart(summary, "system.a")
+    assert len(figure.data[0].z[1]) == 12 and figure.layout.height < 400
+    long = summary.with_columns(dbms=pl.col("dbms") + "-innodb_adaptive_hash_index-ON")
+    figure = ib.sysbench_ratios_chart(long, "system.a-innodb_adaptive_hash_index-ON")
+    assert figure.layout.xaxis.tickangle == -90 and "<br>" in figure.layout.xaxis.ticktext[0]
+    few = long.filter(pl.col("dbms").str.contains(r"\.[ab]-"))
+    assert ib.sysbench_ratios_chart(few, "system.a-innodb_adaptive_hash_index-ON").layout.xaxis.tickangle == 0

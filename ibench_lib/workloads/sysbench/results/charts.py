@@ -1,13 +1,36 @@
-"""sysbench by its number of threads: all dbms on shared axes."""
+"""sysbench by its number of threads, all dbms on shared axes; and the ratios of all tests at a glance."""
 
 from __future__ import annotations
+
+import math
+import textwrap
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.verdicts import Ratio
+from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.chart_text import UNIT
 from ibench_lib.show.kit.drawing import finish, numbers, runs_of
+from ibench_lib.show.kit.table_cells import bounds_text, factor_text
 from ibench_lib.show.kit.theme import inert
+from ibench_lib.workloads.sysbench.results.tables import compared_names, tests_by_group
+
+_FULL = 1.0
+"""The binary logarithm of the ratio from which on colours are full: half as fast, or twice."""
+
+_LABEL = 20
+"""Characters in a line of the name of a column."""
+
+_ABREAST = 26
+"""Characters of all columns that a phone has room for; with more, names stand upright."""
+
+_HEADING = 46
+"""Characters in a line of the title: a phone has room for them."""
+
+_ROW_PX, _LETTER_PX = 20, 6.6
 
 
 def sysbench_threads_chart(frame: pl.DataFrame) -> go.Figure:
@@ -25,3 +48,101 @@ def sysbench_threads_chart(frame: pl.DataFrame) -> go.Figure:
         )
     where = f"{frame['test'][0]}, {frame['setup'][0]}" if len(frame) else ""
     return finish(figure, f"Transactions/s by threads, {where}", x="threads", y="transactions/s", zero=True)
+
+
+def sysbench_ratios_chart(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> go.Figure:
+    """Each test's transactions/s relative to the base: tests in rows and dbms in columns (`sysbench_summary`).
+
+    One setup and number of threads. Blue is faster, orange slower; colours are full from twice and half the rate on.
+    A cell without a ratio is white.
+    """
+    names = compared_names(frame, base)
+    found = {(step, name): one for (_, step, _, name), one in against_base(frame, base, ["tps"]).items()}
+    setup, threads = frame["setup"][0], frame["threads"][0]
+    said = "1 thread" if threads == 1 else f"{threads} threads"
+    title = f"Transactions/s relative to {bases(base)}, {said}, {setup}"
+    figure = go.Figure()
+    rows: list[str] = []
+    labels: list[str] = []
+    cells: list[list[Ratio | None]] = []
+    for group, tests in tests_by_group(frame).items() if names else ():
+        # The heading of a group is a row without cells.
+        rows += [f"{group}:", *(test for test, _ in tests)]
+        labels += [f"<b>{inert(group)}</b>", *(inert(test) for test, _ in tests)]
+        cells += [[], *([found.get((step, name)) for name in names] for _, step in tests)]
+    if rows:
+        # One trace: plotly puts the text of cells into wrong rows where a trace does not have all rows of the axis.
+        figure.add_heatmap(
+            x=names,
+            y=rows,
+            z=[[_shade(one) for one in row] or [None] * len(names) for row in cells],
+            text=[[factor_text(one.value) if one else "" for one in row] for row in cells],
+            texttemplate="%{text}",
+            customdata=[[one and round(one.value, 3) for one in row] for row in cells],
+            hovertext=[
+                [_hover(name, test, one) for name, one in zip(names, row, strict=False)]
+                for test, row in zip(rows, cells, strict=True)
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+            hoverongaps=False,
+            name="ratio",
+            meta={UNIT: "times the base"},
+            coloraxis="coloraxis",
+            xgap=1,
+            ygap=1,
+        )
+    if not names:
+        figure.add_annotation(text="there is no second dbms to compare", showarrow=False)
+    columns = _columns(names)
+    lines = max((len(line) for text in columns for line in text.split("<br>")), default=0)
+    upright = len(names) * lines > _ABREAST
+    tall = lines * _LETTER_PX if upright else 14 * max((text.count("<br>") + 1 for text in columns), default=1)
+    heading = textwrap.wrap(title, _HEADING)
+    top = round(26 + 18 * len(heading) + tall + 12)
+    figure.update_layout(height=top + 24 + _ROW_PX * max(len(rows), 4))
+    finish(figure, title, x=None, y=None)
+    good, bad = theme.palette(palette).good, theme.palette(palette).bad
+    figure.update_layout(
+        title={
+            "text": "<br>".join(map(inert, heading)), "x": 0, "xref": "container", "y": 1, "yref": "container",
+            "yanchor": "top", "pad": {"t": 12, "l": 8},
+        },
+        margin={"l": 8, "r": 8, "t": top, "b": 16},
+        hovermode="closest",
+        showlegend=False,
+        coloraxis={
+            "cmin": -_FULL, "cmax": _FULL, "showscale": False,
+            "colorscale": [[0, bad[1]], [0.3, bad[0]], [0.5, "#ffffff"], [0.7, good[0]], [1, good[1]]],
+        },
+    )  # fmt: skip
+    figure.update_xaxes(
+        type="category", categoryorder="array", categoryarray=names, tickvals=names, ticktext=columns, side="top",
+        tickangle=-90 if upright else 0, showgrid=False, fixedrange=True, automargin=False, visible=bool(names),
+    )  # fmt: skip
+    figure.update_yaxes(
+        type="category", categoryorder="array", categoryarray=rows, tickvals=rows, ticktext=labels,
+        range=[len(rows) - 0.5, -0.5], showgrid=False, fixedrange=True, visible=bool(names),
+    )  # fmt: skip
+    return figure
+
+
+def _shade(found: Ratio | None) -> float | None:
+    if found is None or found.value <= 0:
+        return None
+    return round(max(-_FULL, min(math.log2(found.value), _FULL)), 3)
+
+
+def _hover(name: str, test: str, found: Ratio | None) -> str:
+    return f"{inert(name)}, {inert(test)}: {factor_text(found.value)}x{bounds_text(found)}" if found else ""
+
+
+def _columns(names: list[str]) -> list[str]:
+    """The names of columns: without the build or the configuration that all of them have, in lines."""
+    parts = [name.rpartition(".")[::2] for name in names]
+    if len(names) > 1:
+        for shared, other in ((0, 1), (1, 0)):
+            if len({part[shared] for part in parts}) == 1:
+                parts = [("", part[other]) for part in parts]
+                break
+    whole = [".".join(filter(None, part)) for part in parts]
+    return ["<br>".join(map(inert, textwrap.wrap(name, _LABEL))) for name in whole]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import median
 
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.frames import by_position, rows_of
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
@@ -24,6 +26,9 @@ from ibench_lib.show.kit.table_cells import (
     value_cells,
 )
 
+GROUPS = ("points", "ranges", "ranges with aggregation", "reads and writes", "writes", "before the writes")
+"""What tests do (`test_group`), in the order of tables and charts."""
+
 _GROUPED_FROM = 2
 """So many tests with a ratio make a row for their group."""
 
@@ -39,9 +44,7 @@ def sysbench_table(frame: pl.DataFrame, base: str | Bases, palette: str = "defau
     grid = Grid(grid_name(f"sysbench.t{threads}", frame), title, "test", heads)
     found, ratios = rate_cells(frame, "tps", ",.0f", base)
     has_groups = False
-    for group in frame["test_group"].unique(maintain_order=True):
-        of_group = frame.filter(test_group=group)
-        tests = of_group.select("test", "step").unique(maintain_order=True).rows()
+    for group, tests in tests_by_group(frame).items():
         for test, step in tests:
             grid.rows.append((test, [found[step, name] for name in names]))
         means = _group_cells([step for _, step in tests], names, ratios, base)
@@ -66,15 +69,78 @@ def _group_cells(
 ) -> list[Cell]:
     cells = []
     for name in names:
-        other = bases(base).of(name)
-        values = [ratios[step, name].value for step in steps if (step, name) in ratios]
-        if not other or other == name or len(values) < max(_GROUPED_FROM, len(steps)) or min(values) <= 0:
+        values = list(_of_group(steps, name, ratios, base).values())
+        if not values:
             cells.append(Cell("-"))
             continue
-        mean = math.exp(sum(map(math.log, values)) / len(values))
         ends = f"{factor_text(min(values))} to {factor_text(max(values))}"
-        cells.append(Cell(f"{factor_text(mean)}x\n({ends})"))
+        cells.append(Cell(f"{factor_text(_mean(values))}x\n({ends})"))
     return cells
+
+
+def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
+    """Average, median, lowest and highest ratio of each group of tests (`sysbench_summary`).
+
+    One setup and number of threads. A dbms has no figures in a group where one of its tests has no ratio.
+    """
+    ratios = {(step, name): one for (_, step, _, name), one in against_base(frame, base, ["tps"]).items()}
+    names = compared_names(frame, base)
+    title = grid_title(f"Ratios of transactions/s to {bases(base)} with {_threads(frame['threads'][0])}", frame)
+    grid = Grid(grid_name(f"sysbench-groups.t{frame['threads'][0]}", frame), title, "tests", names)
+    for group, tests in tests_by_group(frame).items():
+        called = {step: test for test, step in tests}
+        found = [_of_group(list(called), name, ratios, base) for name in names]
+        if not any(found):
+            continue
+        for place, what in enumerate(("average", "median", "lowest", "highest")):
+            cells = [_group_cell(place, values, called) for values in found]
+            grid.rows.append((f"{len(tests)} of {group}: {what}" if not place else what, cells))
+    grid.notes = [
+        "Average: the geometric mean, which does not depend on which side is the base.",
+        *repeat_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def tests_by_group(frame: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:
+    """Group -> its tests with their steps, in the order of the run; groups in the order of posts."""
+    groups = frame["test_group"].unique(maintain_order=True).to_list()
+    groups.sort(key=lambda group: GROUPS.index(group) if group in GROUPS else len(GROUPS))
+    return {
+        group: frame.filter(pl.col("test_group").eq_missing(pl.lit(group)))
+        .select("test", "step")
+        .unique(maintain_order=True)
+        .rows()
+        for group in groups
+    }
+
+
+def compared_names(frame: pl.DataFrame, base: str | Bases) -> list[str]:
+    """The dbms that are compared with another one."""
+    return [name for name in by_position(frame) if bases(base).of(name) not in ("", name)]
+
+
+def _of_group(
+    steps: Sequence[str], name: str, ratios: Mapping[tuple[str, str], Ratio], base: str | Bases
+) -> dict[str, float]:
+    """Step -> ratio of all tests of a group; nothing where one is missing, or where there are too few."""
+    values = {step: ratios[step, name].value for step in steps if (step, name) in ratios}
+    is_base = bases(base).of(name) in ("", name)
+    return {} if is_base or len(values) < max(_GROUPED_FROM, len(steps)) or min(values.values()) <= 0 else values
+
+
+def _group_cell(place: int, values: Mapping[str, float], called: Mapping[str, str]) -> Cell:
+    if not values:
+        return Cell("-")
+    if place < 2:
+        return Cell(f"{factor_text(_mean(list(values.values())) if place == 0 else median(values.values()))}x")
+    step = (min if place == 2 else max)(values, key=lambda step: values[step])
+    return Cell(f"{factor_text(values[step])}x\n{called[step]}")
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def sysbench_scale_up_table(frame: pl.DataFrame, palette: str = "default") -> GT:
