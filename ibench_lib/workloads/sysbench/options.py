@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from ibench_lib.base.strict_yaml import suggestion
 from ibench_lib.workloads.sysbench.microbenchmarks import MICROBENCHMARKS, TESTS, Test
@@ -125,6 +125,14 @@ class Options(CommonOptions):
         if isinstance(tests, list):
             return {**given, "tests": [{"test": test} if isinstance(test, str) else test for test in tests]}
         return given
+
+    @model_serializer(mode="wrap")
+    def _what_decides(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Cells that were finished before there was `settle` stay done.
+        found: dict[str, Any] = rest(self)
+        if not any(test.known.settles for test in self.tests):
+            found.pop("settle", None)
+        return found
 
     @model_validator(mode="after")
     def _fits_together(self) -> Options:

@@ -38,3 +38,16 @@ def test_what_cannot_be_asked_is_refused_with_the_reason(given: dict[str, Any], 
     with pytest.raises(ValidationError) as caught:
         options(**given)
     assert why in str(caught.value)
+
+
+def test_how_the_server_settles_belongs_to_a_cell_whose_tests_have_it_settle() -> None:
+    assert "settle" not in options(settle="original").model_dump()
+    chosen = options(tests=["read-write-100", "scan"], settle="original")
+    assert chosen.model_dump()["settle"] == "original"
+    assert chosen.model_dump(include={"seed"}) == {"seed": 1} == options().model_dump(include={"seed"})
+
+
+def test_a_microbenchmark_has_its_options_and_those_that_are_given() -> None:
+    (test,) = options(tests=[{"test": "read-only-sum", "name": "sums", "options": {"range-size": 5}}]).tests
+    assert test.label == "sums" and test.all_options["range-size"] == 5 and test.all_options["sum-ranges"] == 1
+    assert test.all_options["order-ranges"] == 0
