@@ -41,8 +41,8 @@ class SummaryRow:
     verdict : base, faster, slower, same (no difference of 5 % or more), unclear, one run, two runs (too few to know the
         noise), under 1 s (nobody took a second for the step, so there is no ratio), no base, or the step's status.
     at_least : the value is a percentile that leaves out operations which were due and never sent.
-    repeats : about so many of each would find a change of 10 %; None if the noise is not known, or it takes too many.
     reason : why the value was not recorded; None if it was, or for another cause.
+    repeats : about so many of each would find a change of 10 %; None if the noise is not known, or it takes too many.
     is_base : whether others may be compared with it; the base of a build has itself a ratio, to the first base.
     """
 
@@ -64,8 +64,8 @@ class SummaryRow:
     verdict: str
     is_base: bool
     at_least: bool
-    repeats: int | None
     reason: str | None = None
+    repeats: int | None = None
 
 
 _LOADED = "loaded from a snapshot"

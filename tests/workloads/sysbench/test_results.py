@@ -12,11 +12,11 @@ from great_tables import GT
 from playwright.sync_api import Browser
 
 import ibench_lib as ib
-from ibench_lib.ask.selection import choose
+from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import clients_said
 from ibench_lib.show.kit.chart_text import describe
-from ibench_lib.show.kit.display import Html
+from ibench_lib.show.kit.display import Html, Shown
 from ibench_lib.show.kit.statements import Statement
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import KindRecord, OperationRecord
@@ -222,6 +222,10 @@ def micro(workspace: Workspace, *factors: float) -> Any:
     return reader.lake(workspace)
 
 
+def ratios_of(post: Selection) -> Shown:
+    return ib.sysbench_ratios(post.ask("sysbench_summary"), post.bases)
+
+
 def test_the_heat_map_has_a_row_for_each_test_in_groups_and_a_column_for_each_other_dbms(workspace: Workspace) -> None:
     summary = answer(micro(workspace, 1.5, 4), "sysbench_summary")
     figure = ib.sysbench_ratios_chart(summary, "system.a")
@@ -281,13 +285,13 @@ def test_a_heat_map_of_one_dbms_says_that_there_is_no_other(workspace: Workspace
     figure = ib.sysbench_ratios_chart(answer(lake, "sysbench_summary"), "system.a")
     assert not figure.data
     assert describe(figure.to_plotly_json()) == "Empty chart: there is no second dbms to compare."
-    (said,) = ib.sysbench_ratios(choose(lake, "demo")).items
+    (said,) = ratios_of(choose(lake, "demo")).items
     assert isinstance(said, Html) and "no two dbms with two tests" in said.markup
 
 
 def test_ratios_are_shown_for_each_number_of_threads_with_two_tests_of_two_dbms(lake: Any) -> None:
     """With 4 threads there is one test."""
-    chart, table = ib.sysbench_ratios(choose(lake, "demo")).items
+    chart, table = ratios_of(choose(lake, "demo")).items
     assert (
         isinstance(chart, go.Figure)
         and chart.layout.title.text == "Transactions/s relative to system.a, 1 thread,<br>cached"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import derived
-from ibench_lib.ask.selection import Selection
 from ibench_lib.show.kit.display import Shown, each
 from ibench_lib.workloads.sysbench.results.charts import sysbench_ratios_chart
 from ibench_lib.workloads.sysbench.results.tables import sysbench_groups_table
@@ -13,12 +13,11 @@ from ibench_lib.workloads.sysbench.results.tables import sysbench_groups_table
 _NOTHING = "There are no two dbms with two tests, so there is nothing to compare at a glance."
 
 
-def sysbench_ratios(post: Selection, palette: str = "default") -> Shown:
+def sysbench_ratios(summary: pl.DataFrame, bases: Bases, palette: str = "default") -> Shown:
     """A heat map of the ratios of all tests, and their averages by group, for each setup and number of threads.
 
     A sentence where there are no two dbms, or no two tests.
     """
-    summary = post.ask("sysbench_summary")
     place, done = ["setup", "threads"], pl.col("step_status") == "complete"
     several = [
         (pl.col(column).filter(done).n_unique().over(place) > 1).alias(f"several_{column}")
@@ -27,5 +26,5 @@ def sysbench_ratios(post: Selection, palette: str = "default") -> Shown:
     shown = summary.with_columns(several).filter("several_dbms", "several_test").drop("several_dbms", "several_test")
     return each(
         derived(shown, summary), sysbench_ratios_chart, sysbench_groups_table, by=["threads", "setup"],
-        base=post.bases, nothing=_NOTHING, palette=palette,
+        base=bases, nothing=_NOTHING, palette=palette,
     )  # fmt: skip
