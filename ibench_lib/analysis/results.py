@@ -62,8 +62,9 @@ def compare(
     if a == b:
         raise ParameterError(f"{a} cannot be compared with itself", hint="name two results")
     name = measured_experiment(lake, experiment)
-    choose(lake, name, setups=setups, steps=steps, dbms=[a, b], base=a)  # it names what is not there
-    return _frame(selected_rows(choose(lake, name, setups=setups, base=a), steps, [a, b], with_tails=True))
+    told = choose(lake, name, setups=setups, steps=steps, dbms=[a, b], base=a)  # it names what is not there
+    only = told.runs["dbms"].to_list()
+    return _frame(selected_rows(choose(lake, name, setups=setups, base=a), steps, only, with_tails=True))
 
 
 def stalls(

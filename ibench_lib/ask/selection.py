@@ -17,7 +17,7 @@ from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import remember
 from ibench_lib.base import interactive, strict_yaml
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import NOT_MEASURED, count
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import workspace
 from ibench_lib.store import catalogue, reader
@@ -203,6 +203,7 @@ def choose(
     """
     interactive.complete(r"\.ask\(\s*['\"](\w*)", lambda: sorted(catalogue.questions()))
     runs, dbms, setups, steps, exclude = map(_list, (runs, dbms, setups, steps, exclude))
+    dbms = list(map(_without_origin, dbms))
     repeats = [repeats] if isinstance(repeats, int) else repeats
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
@@ -254,11 +255,20 @@ def choose(
     everything = Selection(lake, found["run_id"].to_list(), [], Bases(), points)
     cells = everything.runs.sort("dbms_position")
     _check("step", steps, everything.ask("steps")["step"], f"in any run of {what}")
+    if base not in cells["dbms"]:
+        base = next((name for name in cells["dbms"] if _without_origin(name) == _without_origin(base)), base)
     several = chosen_bases(cells.select("dbms", "build", "config").unique(maintain_order=True).rows(), base)
     if several is None:
         _check("base", [base], pl.concat([cells["dbms"], cells["config"]]), f"in any run of {what}")
     chosen = Selection(lake, everything.run_ids, list(steps), several or Bases(), points, excluded=without)
     return replace(chosen, ahead=begun_ahead(lake, chosen._own))
+
+
+def _without_origin(name: str) -> str:
+    """The name of a dbms without "(imported)" or "(published)", which it ends in wherever it is shown."""
+    for origin in NOT_MEASURED:
+        name = name.removesuffix(f" ({origin})")
+    return name
 
 
 def _list(given: str | Sequence[str]) -> Sequence[str]:

@@ -159,7 +159,7 @@ def _print(
     told = choose(lake, experiment, **chosen, dbms=list(only)) if only else post
     if steps:
         choose(lake, experiment, **chosen, steps=steps)  # it names a step that is not there
-    rows = selected_rows(post, steps or (), only, with_tails=with_tails)
+    rows = selected_rows(post, steps or (), told.runs["dbms"].to_list() if only else (), with_tails=with_tails)
     if form in (Form.csv, Form.json):
         of_other_programs = [_with_its_runs(row, post, shown.where(lake)) for row in rows]
     if form is Form.csv:

@@ -382,6 +382,17 @@ def test_a_second_import_of_the_same_is_already_there(workspace: Workspace, tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("end", ["", " (imported)"])
+def test_two_of_them_are_compared_by_either_name(workspace: Workspace, tmp_path: Path, end: str) -> None:
+    for name, tps in (("my8033.cy10a", 100), ("ma1011.cy10a", 200)):
+        (tmp_path / "given" / name).mkdir(parents=True)
+        (tmp_path / "given" / name / "run.log").write_text(log((tps, tps, tps)))
+    take(workspace, tmp_path / "given", dbms=None)
+    said = ibench(workspace, "compare", f"my8033.cy10a{end}", f"ma1011.cy10a{end}").stdout
+    assert "ma1011.cy10a (imported)" in said and "1.98x" in said
+
+
+@pytest.mark.slow
 def test_the_command(workspace: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "run.log"
     path.write_text(log(command=None).partition("SQL statistics")[0] + "noise\n")
