@@ -9,6 +9,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.frames import by_position
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.kit import theme
@@ -27,10 +28,7 @@ _LABEL = 20
 _ABREAST = 26
 """Characters of all columns that a phone has room for; with more, names stand upright."""
 
-_HEADING = 46
-"""Characters in a line of the title: a phone has room for them."""
-
-_ROW_PX, _LETTER_PX = 20, 6.6
+_ROW_PX, _TITLE_PX, _LETTER_PX = 20, 44, 6.6
 
 
 def sysbench_threads_chart(frame: pl.DataFrame) -> go.Figure:
@@ -93,20 +91,16 @@ def sysbench_ratios_chart(frame: pl.DataFrame, base: str | Bases, palette: str =
         )
     if not names:
         figure.add_annotation(text="there is no second dbms to compare", showarrow=False)
-    columns = _columns(names)
+    columns = _columns(names, by_position(frame))
     lines = max((len(line) for text in columns for line in text.split("<br>")), default=0)
     upright = len(names) * lines > _ABREAST
     tall = lines * _LETTER_PX if upright else 14 * max((text.count("<br>") + 1 for text in columns), default=1)
-    heading = textwrap.wrap(title, _HEADING)
-    top = round(26 + 18 * len(heading) + tall + 12)
+    top = round(_TITLE_PX + tall + 12)
     figure.update_layout(height=top + 24 + _ROW_PX * max(len(rows), 4))
     finish(figure, title, x=None, y=None)
     good, bad = theme.palette(palette).good, theme.palette(palette).bad
     figure.update_layout(
-        title={
-            "text": "<br>".join(map(inert, heading)), "x": 0, "xref": "container", "y": 1, "yref": "container",
-            "yanchor": "top", "pad": {"t": 12, "l": 8},
-        },
+        title={"x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 12, "l": 8}},
         margin={"l": 8, "r": 8, "t": top, "b": 16},
         hovermode="closest",
         showlegend=False,
@@ -117,7 +111,7 @@ def sysbench_ratios_chart(frame: pl.DataFrame, base: str | Bases, palette: str =
     )  # fmt: skip
     figure.update_xaxes(
         type="category", categoryorder="array", categoryarray=names, tickvals=names, ticktext=columns, side="top",
-        tickangle=-90 if upright else 0, showgrid=False, fixedrange=True, automargin=False, visible=bool(names),
+        tickangle=-90 if upright else 0, showgrid=False, fixedrange=True, automargin=True, visible=bool(names),
     )  # fmt: skip
     figure.update_yaxes(
         type="category", categoryorder="array", categoryarray=rows, tickvals=rows, ticktext=labels,
@@ -136,13 +130,11 @@ def _hover(name: str, test: str, found: Ratio | None) -> str:
     return f"{inert(name)}, {inert(test)}: {factor_text(found.value)}x{bounds_text(found)}" if found else ""
 
 
-def _columns(names: list[str]) -> list[str]:
-    """The names of columns: without the build or the configuration that all of them have, in lines."""
-    parts = [name.rpartition(".")[::2] for name in names]
-    if len(names) > 1:
-        for shared, other in ((0, 1), (1, 0)):
-            if len({part[shared] for part in parts}) == 1:
-                parts = [("", part[other]) for part in parts]
-                break
-    whole = [".".join(filter(None, part)) for part in parts]
+def _columns(names: list[str], every: list[str]) -> list[str]:
+    """The names of columns in lines, without the build or the configuration that every dbms has."""
+    parts = {name: name.rpartition(".")[::2] for name in every}
+    builds, configs = ({part[place] for part in parts.values()} for place in (0, 1))
+    if len(builds) == 1 or len(configs) == 1:
+        parts = {name: ("", build if len(builds) > 1 else config) for name, (build, config) in parts.items()}
+    whole = [".".join(filter(None, parts[name])) for name in names]
     return ["<br>".join(map(inert, textwrap.wrap(name, _LABEL))) for name in whole]

@@ -94,7 +94,7 @@ def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases, palette: str =
             continue
         for place, what in enumerate(("average", "median", "lowest", "highest")):
             cells = [_group_cell(place, values, called) for values in found]
-            grid.rows.append((f"{len(tests)} of {group}: {what}" if not place else what, cells))
+            grid.rows.append((f"{group}, {len(tests)} tests: {what}" if not place else what, cells))
     grid.notes = [
         "Average: the geometric mean, which does not depend on which side is the base.",
         *repeat_notes(frame),
