@@ -39,11 +39,11 @@ COUNTERS = {"read": "com_select", "write": "com_update", "other": "com_commit"}
 
 def write(
     workspace: Workspace, run: Run, rates: dict[str, int], *, wrong: int = 0, retries: int = 0, bins: bool = True,
-    program: dict[str, str] = PROGRAM, rate: int | None = None,
+    moved: int = 0, program: dict[str, str] = PROGRAM, rate: int | None = None,
 ) -> None:  # fmt: skip
     """A run with steps of 2 s: in each second so many transactions, each with 2 reads, 3 writes and 1 other statement.
 
-    The server has counted `wrong` writes too many in each step.
+    The server has counted `wrong` writes too many in each step, and `moved` writes that sysbench has among the others.
     """
     writer = RunWriter(workspace.run_dir(run.run_id))
     write_checks(writer, 0, next(iter(rates)), ["rows"])
@@ -68,7 +68,8 @@ def write(
             rows=None, errors=0, retries=0, unknown=None, ops_from="counts",
         )  # fmt: skip
         for (operation, counter), each in zip(COUNTERS.items(), (2, 3, 1), strict=True):
-            counted = 2 * per_s * each + (5 if operation == "read" else wrong if operation == "write" else 0)
+            more = {"read": 5, "write": wrong + moved, "other": -moved}[operation]
+            counted = 2 * per_s * each + more
             writer.append(
                 "step_counters", **key, source="server", name="", counter=counter, start_s=times["start_s"] - 0.01,
                 start_value=1000.0, end_s=times["end_s"] + 0.01, end_value=1000.0 + counted,
@@ -189,6 +190,19 @@ def test_what_the_server_counted_beyond_is_an_attention_unless_something_was_sen
     write(workspace, Run("b", minute=1), {"oltp_write_only.t1": 20}, wrong=3, retries=1)
     frame = answer(reader.lake(workspace), "sysbench_statements").filter(dbms="system.b")
     assert frame["retries"].to_list() == [2, 2, 2] and ib.sysbench_counted_statements(frame) == []
+
+
+@pytest.mark.parametrize(("moved", "is_loud"), [(3, False), (-3, True)])
+def test_a_write_that_changes_no_row_is_another_statement_to_sysbench(
+    workspace: Workspace, moved: int, is_loud: bool
+) -> None:
+    write(workspace, Run("a"), {"oltp_delete.t1": 20}, moved=moved)
+    said = ib.sysbench_counted_statements(answer(reader.lake(workspace), "sysbench_statements"))
+    if is_loud:
+        assert len(said) == 2 and all(isinstance(one, Statement) and one.loud for one in said)
+    else:
+        assert said[0].endswith("that sysbench did. It counts a write that changes no row among the other statements.")
+        assert len(said) == 1
 
 
 def test_what_was_run_and_by_which_sysbench(workspace: Workspace) -> None:

@@ -219,6 +219,7 @@ def sysbench_statements_table(frame: pl.DataFrame, palette: str = "default") -> 
     grid.notes = [
         "Totals over the runs whose counters were read before the first statement and after the last one. Read: "
         "SELECT. Write: INSERT, UPDATE, DELETE. Other: BEGIN, COMMIT. The server's are Com_*.",
+        "sysbench counts a write that changes no row, such as a DELETE of a row that is gone, among the others.",
         "ibench's own collectors send SELECTs, which the server counts as well. What a transaction had done that was "
         "sent again, only the server counts.",
         *mark_notes(frame),
