@@ -546,13 +546,14 @@ def _details(step: str, log: _Log) -> dict[str, Any]:
 
 
 def _chosen_test(step: str, log: _Log, options: Mapping[str, int | str]) -> dict[str, Any]:
-    """The test as in an experiment file, and the group that it belongs to."""
+    """The test as the record of a measured run has it."""
     test, threads = step.rpartition(".t")[0], log.threads
     chosen = {"test": test, "options": dict(options), "rate": log.header.get("rate") or None}
     given = {"benchmark": "sysbench", "tests": [chosen], "threads": [threads], "rand_type": "uniform"}
     parsed: Any = _workload().Options.model_validate(given)
     (one,) = parsed.tests
-    return {**one.model_dump(), "name": one.label, "group": one.group}
+    found: dict[str, Any] = one.resolved()
+    return found
 
 
 def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:

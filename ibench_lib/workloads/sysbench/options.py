@@ -69,6 +69,11 @@ class ChosenTest(Strict):
         """The options of its script: those of the test, and those that are given."""
         return {**self.known.options, **self.options}
 
+    def resolved(self) -> dict[str, Any]:
+        """The test as the record of a run has it: with its name, its group, its script and all options."""
+        of_table = {"group": self.known.group, "script": self.known.script, "options": self.all_options}
+        return {**self.model_dump(), "name": self.label, **of_table}
+
     @property
     def label(self) -> str:
         """What its steps are called."""

@@ -109,13 +109,7 @@ class Sysbench(Workload):
                     "tables": step.tables,
                     "table_size": step.table_size,
                     "settle_before": step.settle_before,
-                    "test": step.test.model_dump()
-                    | {
-                        "name": step.test.label,
-                        "group": step.test.known.group,
-                        "script": step.test.known.script,
-                        "options": step.test.all_options,
-                    },
+                    "test": step.test.resolved(),
                 }
                 for step in planned
             ],
