@@ -16,7 +16,7 @@ WORSE, BETTER = 0.95, 1.05
 """Thresholds of a value relative to the base's."""
 
 SOUGHT = 1.1
-"""The ratio that readers are told the number of repeats for."""
+"""For unclear results, commands say how many repeats would find this ratio."""
 
 FAR = 10.0
 """A figure of which less is better is far off above this many times the best of its column."""

@@ -130,6 +130,7 @@ class _Log:
 
     @property
     def where(self) -> str:
+        """The file and line where it begins, for messages."""
         return f"{self.file}:{self.line}"
 
     @property
@@ -392,7 +393,7 @@ def _require_same(before: Sequence[_Log], log: _Log, lines: Lines) -> None:
         if (other.command is None) == (log.command is None) and _settings(other) != _settings(log):
             raise lines.refusal(
                 log.line,
-                f"this log is of the same test and threads as {other.where}, with other options",
+                f"this log is of the same test and threads as {other.where}, with different options",
                 "import them one at a time, each with a setup of its own",
             )
 

@@ -26,7 +26,7 @@ POWER = 0.8
 """The chance with which a change of the detectable size is found."""
 
 MOST_REPEATS = 200
-"""Nobody is told to make more."""
+"""No command advises more."""
 
 LEAST_DF = 4
 """With fewer degrees of freedom for the noise there is no interval: two rows of two repeats have 2."""
