@@ -29,18 +29,18 @@ from typing import Any
 from benchmarks.performance_page import write_section
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Scene
-from ibench_lib.capture.connection import connect, rows
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture, collectors
-from ibench_lib.capture.waits import PATTERNS
 from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.families.mysql.collectors.waits import PATTERNS
+from ibench_lib.families.mysql.connection import connect, rows
+from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.paths import workspace
 from ibench_lib.runner.step import WorkerState, run_step
 from ibench_lib.runner.step_rows import StepRecorder
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
-from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.insert_benchmark import steps as steps_of

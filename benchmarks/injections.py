@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ibench_lib.capture.connection import connect, rows
+from ibench_lib.families.mysql.connection import connect, rows
 
 LASTS_S = 3.0
 NEIGHBOUR_S = 5.0

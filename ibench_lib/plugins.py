@@ -1,11 +1,12 @@
-"""What installed packages add: workloads, server flavours, sources of builds, importers, collectors and notebooks.
+"""What installed packages add: workloads, families of servers, flavours, sources, importers, collectors and notebooks.
 
 A package names them in its entry points, one group per kind:
 
     [project.entry-points."ibench.workloads"]
     queue = "acme_bench.queue"
 
-Ours are found by the folder they are in. A package cannot replace one of ours, nor of another package.
+Ours are found by the folder they are in. A package cannot replace one of ours, nor of another package. Flavours,
+sources and collectors are also found in the folder of that name of each family of servers (`ibench_lib/families/`).
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from typing import Literal, get_args
 
 from ibench_lib.errors import PluginRefused
 
-Kind = Literal["workloads", "flavours", "sources", "importers", "collectors", "notebooks"]
+Kind = Literal["workloads", "families", "flavours", "sources", "importers", "collectors", "notebooks"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+_FAMILIES = "ibench_lib.families"
 
 
 def added(kind: Kind, ours: Collection[str] = ()) -> dict[str, str]:
@@ -48,16 +50,37 @@ def added(kind: Kind, ours: Collection[str] = ()) -> dict[str, str]:
     return modules
 
 
-def modules(kind: Kind, folder: ModuleType) -> Iterator[ModuleType]:
-    """Every module of `folder` and of what installed packages add, imported, in the order of their names.
+def modules(kind: Kind, folder: ModuleType, of: Collection[str] | None = None) -> Iterator[ModuleType]:
+    """Every module of `folder`, of the families of servers and of installed packages, imported, in their names' order.
+
+    `of` are the families whose modules are wanted, all of them if it is None.
 
     Raises
     ------
     PluginRefused : see `added` and `load`.
     """
     ours = {module.name: f"{folder.__name__}.{module.name}" for module in pkgutil.iter_modules(folder.__path__)}
-    for _, module in sorted({**ours, **added(kind, ours)}.items()):
+    found = [*ours.items(), *added(kind, ours).items()]
+    for name, package in families().items():
+        if of is None or name in of:
+            found += [(module.name, f"{package}.{kind}.{module.name}") for module in _below(package, kind)]
+    for _, module in sorted(found):
         yield load(module)
+
+
+def families() -> dict[str, str]:
+    """Name -> package of every family of servers: ours, and those that installed packages add.
+
+    Raises
+    ------
+    PluginRefused : see `added`.
+    """
+    ours = {module.name: f"{_FAMILIES}.{module.name}" for module in _below(_FAMILIES)}
+    return dict(sorted({**ours, **added("families", ours)}.items()))
+
+
+def _below(package: str, folder: str = "") -> list[pkgutil.ModuleInfo]:
+    return list(pkgutil.iter_modules([str(folder_of(package) / folder)]))
 
 
 def load(module: str) -> ModuleType:

@@ -1,6 +1,6 @@
 """The figures that every flavour of server gives in its own place: the wide columns of `server_samples`.
 
-Which places these are, flavours say (`servers/flavours/`). A place is looked for in
+Which places these are, flavours say (`families/*/flavours/`). A place is looked for in
 INFORMATION_SCHEMA.INNODB_METRICS (metric), SHOW GLOBAL STATUS (status) and SHOW GLOBAL VARIABLES (variable), in the
 order given; the first that a server has is the one to read. Places of one figure mean the same; what only resembles it
 is not listed. A variable may be a product, `a * b`.

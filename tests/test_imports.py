@@ -164,7 +164,7 @@ def test_the_library_lists_the_path_of_a_number() -> None:
         ("workloads/tpcc/client", "client/mysql/connection"),
         ("client/load", "client/mysql/wire"),
         ("client/mysql/wire", "client/role"),
-        ("servers/flavours/mysql", "servers/sandbox"),
+        ("families/mysql/flavours/mysql", "servers/sandbox"),
         ("capture/host", "servers/build"),
         ("configs/resolve", "servers/build"),
         ("store/reader", "workloads/insert_benchmark/workload"),

@@ -440,8 +440,8 @@ TESTED_ELSEWHERE = {
         " runner/step.py"
     ),
     "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
-    "tests/capture/test_server_counters.py and tests/builds/test_figures.py hold every figure": (
-        "capture/places.py server_figures.py"
+    "the tests of its collector server_counters and tests/builds/test_figures.py hold every figure": (
+        "families/mysql/figure_places.py server_figures.py"
     ),
     "tests/store/test_recover.py and test_reader.py read what they leave": "store/lock.py store/sealing.py",
     "tests/publish/test_kernel.py runs notebooks in it": (
@@ -453,10 +453,10 @@ TESTED_ELSEWHERE = {
     "tests/servers/test_sandbox.py starts them": (
         "servers/address.py servers/build.py servers/certificate.py servers/inspection.py servers/server.py"
     ),
-    "tests/servers/flavours/test_flavours.py holds all flavours against each other": (
-        "configs/rules.py servers/flavours/flavour.py servers/flavours/innodb_places.py servers/flavours/mariadb.py"
-        " servers/flavours/mysql.py servers/flavours/mysql_family.py servers/flavours/mysql_options.py"
-        " servers/flavours/percona.py"
+    "tests/families/mysql/test_flavours.py holds all flavours against each other": (
+        "configs/rules.py servers/flavours/flavour.py families/mysql/family.py families/mysql/innodb_places.py"
+        " families/mysql/options.py families/mysql/flavours/mariadb.py families/mysql/flavours/mysql.py"
+        " families/mysql/flavours/percona.py"
     ),
     "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
         "servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py servers/sources/suite.py"

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 BY_NAME = {
-    "ibench_lib.capture.session": "ibench_lib/capture/*.py",
+    "ibench_lib.capture.session": "ibench_lib/capture/*.py ibench_lib/families/*/collectors/*.py",
     "ibench_lib.cli.main": "ibench_lib/cli/*.py",
     "ibench_lib.client.driver": "ibench_lib/client/*.py ibench_lib/workloads/*/statements/*.py tests/fakes/linedb/*.py",
     "ibench_lib.client.external": "ibench_lib/workloads/*/client.py ibench_lib/client/mysql/connection.py",
@@ -29,7 +29,7 @@ BY_NAME = {
     "ibench_lib.metrics": "ibench_lib/workloads/*/results/metrics.py",
     "ibench_lib.publish.kernel_process": "ibench_lib/*.py",
     "ibench_lib.servers.catalogue": "ibench_lib/servers/sources/*.py",
-    "ibench_lib.servers.flavours.flavour": "ibench_lib/servers/flavours/*.py",
+    "ibench_lib.servers.flavours.flavour": "ibench_lib/families/*.py",
     "ibench_lib.show.sections": "ibench_lib/workloads/*/results/*.py",
     "ibench_lib.workloads.workload": "ibench_lib/workloads/*/workload.py",
 }

@@ -1,4 +1,4 @@
-"""What a collector is. Each is a class in a file of this folder; a new file is all that a new one needs.
+"""What a collector is. Each is a class in a file of this folder, or of a family's `collectors/`; nothing lists them.
 
 A collector samples in a thread of its own, at whole seconds of the run's clock. What it cannot read is NULL with a
 reason; whatever it raises is its own affair and never stops the load.
@@ -30,18 +30,20 @@ class Scene:
     Parameters
     ----------
     origin_ns : zero of the run's clock (CLOCK_MONOTONIC).
-    address : keyword arguments for PyMySQL: where and who, with the password.
+    family : the server's family, whose collectors watch it next to those of this folder.
+    address : where and who, with the password, as the family's driver takes it.
     server_pid : the server's process on this host now; None for a remote server, and while there is none.
     datadir, tmpdir : the server's, on this host; None for a remote server.
     database : name of the benchmark's database.
     tables : the benchmark's tables.
-    variables : SHOW GLOBAL VARIABLES after the start.
+    variables : the server's settings after the start.
     places : where servers of this flavour have the figures.
     scratch : a private folder for files that need not outlive the run.
     incarnation : starts of the server before the present one, within this run.
     """
 
     origin_ns: int
+    family: str
     address: Mapping[str, Any]
     server_pid: Callable[[], int | None]
     datadir: Path | None

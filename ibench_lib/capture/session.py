@@ -21,10 +21,13 @@ READ_WITHIN_S = 2.0
 """How long counters are waited for, before a step starts and after it has ended."""
 
 
-def collectors() -> dict[str, type[Collector]]:
-    """Every collector that a module of this folder or an installed package defines, by name."""
+def collectors(family: str | None = None) -> dict[str, type[Collector]]:
+    """Every collector that a module of this folder, a family of servers or an installed package defines, by name.
+
+    With `family`, of the families' collectors only those of this one.
+    """
     found: dict[str, type[Collector]] = {}
-    for module in plugins.modules("collectors", capture):
+    for module in plugins.modules("collectors", capture, None if family is None else [family]):
         for value in vars(module).values():
             ours = isinstance(value, type) and issubclass(value, Collector) and hasattr(value, "name")
             if ours and value.__module__ == module.__name__:
@@ -37,7 +40,7 @@ class Capture:
 
     def __init__(self, scene: Scene, emit: Emit, kinds: Iterable[type[Collector]] | None = None) -> None:
         if kinds is None:
-            kinds = [kind for kind in collectors().values() if _wanted(kind, scene.options)]
+            kinds = [kind for kind in collectors(scene.family).values() if _wanted(kind, scene.options)]
         self._running = [_Running(kind(scene, emit), scene.origin_ns) for kind in kinds]
         self._emit = emit
         self._unread: dict[str, str] = {}

@@ -40,8 +40,10 @@ def capturing(
     local = server.local
     assert manifest.server is not None
     with scratch_directory(_SCRATCH) as scratch:
+        flavour = flavour_of(server.build)
         scene = Scene(
             origin_ns=origin_ns,
+            family=flavour.family,
             address=address,
             server_pid=local.pid if local else lambda: None,
             datadir=local.datadir if local else None,
@@ -49,7 +51,7 @@ def capturing(
             database=database,
             tables=tuple(tables),
             variables=manifest.server.variables,
-            places=flavour_of(server.build).places,
+            places=flavour.places,
             scratch=scratch,
             options=options,
             incarnation=incarnation,

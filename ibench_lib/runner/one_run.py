@@ -10,7 +10,6 @@ from typing import Any
 
 from ibench_lib.base.memory_kills import killed_since, memory_kills
 from ibench_lib.base.signals import signals_held_back
-from ibench_lib.capture.server_counters import history_list_length
 from ibench_lib.capture.session import Capture
 from ibench_lib.client.driver import Connection, ConnectionLost, DriverMissing, StatementError, connect
 from ibench_lib.errors import CaptureFailed, LakeError, RunFailed, ServerLost
@@ -374,7 +373,7 @@ class OneRun:
             )
 
     def _history_list_length(self, address: dict[str, Any]) -> int | None:
-        length, reason = history_list_length(address, flavour_of(self.server.build).places)
+        length, reason = flavour_of(self.server.build).history_list(address)
         if reason is not None:
             self.manifest.null_reasons["steps.history_list_length"] = reason
         return length

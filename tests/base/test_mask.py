@@ -119,7 +119,7 @@ capture: {{waits: true, profile: {{seconds: 1, every_s: 2}}}}
 """
 HOST = "bobs-box7"
 IBENCH = """
-from ibench_lib.capture import innodb_status, processlist, waits
+from ibench_lib.families.mysql.collectors import innodb_status, processlist, waits
 for kind in (innodb_status.InnodbStatus, processlist.Processlist, waits.Waits):
     kind.every_s = 1
 from ibench_lib.cli.main import main

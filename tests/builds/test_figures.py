@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.capture.connection import connect, pairs, rows
 from ibench_lib.capture.options import CaptureOptions
-from ibench_lib.capture.server_counters import ServerCounters
 from ibench_lib.capture.session import Capture
-from ibench_lib.capture.thread_states import ThreadStates
-from ibench_lib.capture.waits import Waits
+from ibench_lib.families.mysql.collectors.server_counters import ServerCounters
+from ibench_lib.families.mysql.collectors.thread_states import ThreadStates
+from ibench_lib.families.mysql.collectors.waits import Waits
+from ibench_lib.families.mysql.connection import connect, pairs, rows
 from ibench_lib.paths import workspace as project
 from ibench_lib.server_figures import FIGURES
 from ibench_lib.servers.sandbox import Sandbox

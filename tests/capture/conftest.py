@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.capture.connection import connect, rows
+from ibench_lib.families.mysql.connection import connect, rows
 from ibench_lib.servers.build import Build
 from tests.capture.scenes import Booted
 

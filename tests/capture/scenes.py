@@ -8,10 +8,10 @@ from typing import Any
 from ibench_lib import paths
 from ibench_lib.capture.collector import Scene
 from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.schema import TABLES
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
 from tests.waiting import until
 
@@ -46,6 +46,7 @@ def scene(
     """A scene whose clock begins now."""
     given: dict[str, Any] = {
         "origin_ns": time.monotonic_ns(),
+        "family": "mysql",
         "address": address or NOBODY,
         "server_pid": pid,
         "datadir": datadir,

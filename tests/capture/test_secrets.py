@@ -7,11 +7,11 @@ import pymysql
 import pytest
 
 from ibench_lib.capture import secrets
-from ibench_lib.capture.connection import connect, rows
-from ibench_lib.capture.innodb_status import InnodbStatus
 from ibench_lib.capture.options import CaptureOptions
-from ibench_lib.capture.processlist import Processlist
 from ibench_lib.capture.session import Capture, collectors
+from ibench_lib.families.mysql.collectors.innodb_status import InnodbStatus
+from ibench_lib.families.mysql.collectors.processlist import Processlist
+from ibench_lib.families.mysql.connection import connect, rows
 from tests.capture.scenes import Booted, Sink, scene
 from tests.waiting import until
 

@@ -426,9 +426,9 @@ def test_f26_no_password_in_anything_that_a_run_and_its_posts_leave(
     (tmp_path / "configs" / "cy10a.cnf").write_text(
         "[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\nperformance_schema=ON\n"
     )
-    monkeypatch.setattr("ibench_lib.capture.processlist.Processlist.every_s", 1)
-    monkeypatch.setattr("ibench_lib.capture.innodb_status.InnodbStatus.every_s", 1)
-    monkeypatch.setattr("ibench_lib.capture.waits.Waits.every_s", 1)
+    monkeypatch.setattr("ibench_lib.families.mysql.collectors.processlist.Processlist.every_s", 1)
+    monkeypatch.setattr("ibench_lib.families.mysql.collectors.innodb_status.InnodbStatus.every_s", 1)
+    monkeypatch.setattr("ibench_lib.families.mysql.collectors.waits.Waits.every_s", 1)
     manifest = run(loaded, build, workspace, Watcher("qr100", 2.5, look))
     assert {f"{name}.parquet" for name in ("processlist", "innodb_status", "waits")} <= set(manifest.files)
     assert len(journaled) > 10

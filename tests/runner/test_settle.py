@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.families.mysql.family import SETTLING
 from ibench_lib.runner import settle as module
 from ibench_lib.runner.settle import settle
-from ibench_lib.servers.flavours.mysql_family import SETTLING
 
 
 class Server:

@@ -1,8 +1,7 @@
-"""What a server flavour is: one module of this folder, found by its name; no other code names it.
+"""What a server flavour is: one module of a family's folder `flavours/`, found by its name; no other code names it.
 
-A flavour's module has an object `FLAVOUR` with everything below. What it shares with others of its family is in modules
-without such an object, for example `mysql_family.py`. Other folders get values only: `Rules` for the option file,
-`FigurePlaces` for capture, and statements for callers that have a connection.
+A flavour's module has an object `FLAVOUR` with everything below. Other folders get values only: `Rules` for the option
+file, `FigurePlaces` for capture, and statements for callers that have a connection.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class StartPlace:
 
     `moved` are folders of files that do not lie in `datadir`, by their names in `Program.movable`.
     `init_file` holds the statements of `Program.accounts`. `certificate` is a PEM file with its key next to it
-    (`.key`); with it the server uses TLS. `plugins` are libraries to load, `user` is an option that names the system's
-    user.
+    (`.key`); with it the server uses TLS. `plugins` are libraries to load, `user` is `Program.root_options` if it runs
+    as root.
     """
 
     option_file: Path
@@ -126,6 +125,16 @@ class Program(Protocol):
     """By what an experiment's `storage` calls them."""
     stop_signal: int
     """Makes it shut down cleanly."""
+    death_signal: int
+    """Ends it at once, with all of its processes: when ibench dies, and when a clean shutdown takes too long."""
+    root_options: tuple[str, ...] | None
+    """Options with which it runs as root; None if it never does.
+
+    Then it runs as another user (`servers/account.py`) that may write to its own files only: it has to write its error
+    log to its standard error.
+    """
+    superuser: str
+    """The account that `accounts` makes."""
 
     def version_in(self, words: str) -> str | None:
         """The version in what the binary prints, None where it is no server of this flavour."""
@@ -208,6 +217,8 @@ class Disk(Protocol):
 class Voice(Protocol):
     """The statements for a running server, and what it reports."""
 
+    family: str
+    """The folder of `ibench_lib/families/`, or the entry point, that it is in."""
     clean_stop: tuple[str, ...]
     """Statements after which the next shutdown leaves nothing to purge, merge, flush or recover."""
     settling: Settling
@@ -218,6 +229,9 @@ class Voice(Protocol):
     """The variable, and option, that limits its connections."""
     driver: str
     """The module by which clients reach it (`client/driver.py`)."""
+
+    def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:
+        """The length of InnoDB's history list now, on a fresh connection; None and the reason if that is not known."""
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         """Its settings in force. Raises RunFailed if it does not report them."""

@@ -62,12 +62,16 @@ class FakeDB:
     """Everything that the library asks of a flavour."""
 
     name = "fakedb"
+    family = "mysql"
     mark: str | None = "fakedb"
     binaries: tuple[str, ...] = ("fakedbd",)
     version_arguments: tuple[str, ...] = ("--what-are-you",)
     initial_options: frozenset[str] = frozenset({"page_bytes"})
     personal_files: tuple[str, ...] = ("*.identity",)
     stop_signal: int = signal.SIGTERM
+    death_signal: int = signal.SIGKILL
+    root_options: tuple[str, ...] | None = ("--user=root",)
+    superuser = "root"
     small: tuple[Option, ...] = (Option("page_cache", "32M", "inspection"),)
     clean_stop: tuple[str, ...] = ("SET GLOBAL innodb_fast_shutdown = 0", "SET GLOBAL general_log = OFF")
     settling = Settling(
@@ -154,6 +158,9 @@ class FakeDB:
 
     def caches_in(self, variables: Mapping[str, str]) -> list[str]:
         return ["ib_buffer_pool"]
+
+    def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:
+        return None, "servers of this flavour have no history list"
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         try:

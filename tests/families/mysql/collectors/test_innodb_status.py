@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ibench_lib.capture import secrets
-from ibench_lib.capture.innodb_status import InnodbStatus
+from ibench_lib.families.mysql.collectors.innodb_status import InnodbStatus
 from tests.capture.scenes import Booted, Sink, clock, scene
 
 

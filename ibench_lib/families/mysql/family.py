@@ -16,10 +16,11 @@ from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig, size
 from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.errors import RunFailed
+from ibench_lib.families.mysql import options
+from ibench_lib.families.mysql.figure_places import history_list_length
+from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.server_figures import available
-from ibench_lib.servers.flavours import mysql_options
 from ibench_lib.servers.flavours.flavour import Flavour, Inspection, Movable, Release, Setting, Settling, StartPlace
-from ibench_lib.servers.flavours.innodb_places import PLACES
 
 if TYPE_CHECKING:
     from ibench_lib.servers.address import Address
@@ -186,6 +187,7 @@ class MySQLFamily(Flavour):
     """Base of the family's flavours. Each defines its name and its differences."""
 
     name: str
+    family = "mysql"
     families: tuple[str, ...]
     mark: str | None = None
     binaries: tuple[str, ...] = ("mysqld",)
@@ -205,6 +207,10 @@ class MySQLFamily(Flavour):
     personal_files: tuple[str, ...] = ("auto.cnf", "*.pem")
     movable: Mapping[str, Movable] = MOVABLE
     stop_signal: int = signal.SIGTERM
+    death_signal: int = signal.SIGKILL
+    # It refuses to run as root unless told. Another user would lose the tether (ibench_lib/base/tether.py).
+    root_options: tuple[str, ...] | None = ("--user=root",)
+    superuser = "root"
     small: tuple[Option, ...] = (Option("innodb_buffer_pool_size", "32M", "inspection"),)
     clean_stop: tuple[str, ...] = ("SET GLOBAL innodb_fast_shutdown = 0",)
     settling = SETTLING
@@ -248,9 +254,9 @@ class MySQLFamily(Flavour):
             f"--init-file={place.init_file}",
             *network,
             *self.start_options(build),
-            *mysql_options.pinned_options(build),
+            *options.pinned_options(build),
             *build.options,
-            *mysql_options.load_options(place.plugins),
+            *options.load_options(place.plugins),
             *place.user,
         ]
 
@@ -273,7 +279,7 @@ class MySQLFamily(Flavour):
         return [plugin for plugins in _PLUGINS.values() for plugin in plugins]
 
     def plugin_path(self, build: Build, plugin: str) -> Path | None:
-        folders = mysql_options.plugin_folders(build)
+        folders = options.plugin_folders(build)
         return next((path for folder in folders if (path := folder / f"{plugin}.so").is_file()), None)
 
     def rules(self, release: Release) -> Rules:
@@ -282,10 +288,10 @@ class MySQLFamily(Flavour):
         return replace(RULES, flavour=self.name, release=release, families=self.families, groups=groups)
 
     def known_options(self, build: Build, plugins: Sequence[str]) -> KnownOptions:
-        return mysql_options.known_options(build, plugins)
+        return options.known_options(build, plugins)
 
     def refusal(self, build: Build, text: str, plugins: Sequence[str]) -> str | None:
-        return mysql_options.refusal(build, text, plugins)
+        return options.refusal(build, text, plugins)
 
     def memory_bytes(self, config: ServerConfig) -> int:
         return size(config.value("innodb_buffer_pool_size") or "") or 0
@@ -325,6 +331,9 @@ class MySQLFamily(Flavour):
 
     def caches_in(self, variables: Mapping[str, str]) -> list[str]:
         return [variables.get(_POOL_LIST_NAMED, _POOL_LIST)]
+
+    def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:
+        return history_list_length(address, self.places)
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         try:

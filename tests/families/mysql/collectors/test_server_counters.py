@@ -6,11 +6,12 @@ from typing import Any
 import pymysql
 import pytest
 
-from ibench_lib.capture.connection import connect, rows
-from ibench_lib.capture.server_counters import ServerCounters, history_list_length
 from ibench_lib.capture.session import Capture
+from ibench_lib.families.mysql.collectors.server_counters import ServerCounters
+from ibench_lib.families.mysql.connection import connect, rows
+from ibench_lib.families.mysql.figure_places import history_list_length
+from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.server_figures import FIGURES, Counter
-from ibench_lib.servers.flavours.innodb_places import PLACES
 from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene, until_sampled
 from tests.faults import Victim
 from tests.waiting import until

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pymysql
 
 from ibench_lib.capture.collector import Collector, Emit, Scene
-from ibench_lib.capture.connection import Link, named_rows, partial_view
+from ibench_lib.families.mysql.connection import Link, named_rows, partial_view
 
 _LONGEST = 64
 _IDLE = ("Sleep", "Daemon", "Binlog Dump", "Binlog Dump GTID")

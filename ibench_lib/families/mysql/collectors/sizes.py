@@ -12,7 +12,7 @@ from typing import ClassVar
 import pymysql
 
 from ibench_lib.capture.collector import Collector
-from ibench_lib.capture.connection import LOST, connect, named_rows, rows, said
+from ibench_lib.families.mysql.connection import LOST, connect, named_rows, rows, said
 
 _BLOCK = 512  # the unit of st_blocks
 _UNDO = re.compile(r"undo_?\d+|.*\.ibu")

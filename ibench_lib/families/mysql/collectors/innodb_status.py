@@ -9,7 +9,7 @@ import pymysql
 
 from ibench_lib.capture import secrets
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
-from ibench_lib.capture.connection import Link, denied, said
+from ibench_lib.families.mysql.connection import Link, denied, said
 
 
 class InnodbStatus(Collector):

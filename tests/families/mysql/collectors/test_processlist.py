@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pymysql
 
-from ibench_lib.capture.connection import rows
-from ibench_lib.capture.processlist import Processlist
+from ibench_lib.families.mysql.collectors.processlist import Processlist
+from ibench_lib.families.mysql.connection import rows
 from tests.capture.scenes import Booted, Sink, clock, scene
 from tests.waiting import until
 

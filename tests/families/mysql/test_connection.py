@@ -3,7 +3,7 @@
 import pymysql
 import pytest
 
-from ibench_lib.capture.connection import connect, name_and_value, raw_rows, rows
+from ibench_lib.families.mysql.connection import connect, name_and_value, raw_rows, rows
 from tests.capture.scenes import Booted
 
 

@@ -3,8 +3,8 @@
 import threading
 from pathlib import Path
 
-from ibench_lib.capture.connection import connect, rows
-from ibench_lib.capture.thread_states import ThreadStates
+from ibench_lib.families.mysql.collectors.thread_states import ThreadStates
+from ibench_lib.families.mysql.connection import connect, rows
 from tests.capture.scenes import Booted, Sink, clock, scene
 from tests.waiting import until
 

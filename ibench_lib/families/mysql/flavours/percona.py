@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ibench_lib.families.mysql.flavours.mysql import MySQL
 from ibench_lib.servers.flavours.flavour import Flavour
-from ibench_lib.servers.flavours.mysql import MySQL
 
 
 class Percona(MySQL):

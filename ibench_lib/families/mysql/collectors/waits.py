@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import pymysql
 
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
-from ibench_lib.capture.connection import LOST, Link, connect, denied, named_rows, rows, said
 from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.families.mysql.connection import LOST, Link, connect, denied, named_rows, rows, said
 
 _PICOSECONDS = 1e12
 PATTERNS = ("wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/io/file/%")

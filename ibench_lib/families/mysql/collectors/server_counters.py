@@ -14,33 +14,15 @@ import pymysql
 
 from ibench_lib.base.wording import count
 from ibench_lib.capture.collector import Collector, Emit, Scene
-from ibench_lib.capture.connection import LOST, connect, name_and_value, raw_rows, rows, said
-from ibench_lib.capture.places import Places, history_list
-from ibench_lib.server_figures import FIGURES, Counter, FigurePlaces
+from ibench_lib.families.mysql.connection import LOST, connect, name_and_value, raw_rows, rows, said
+from ibench_lib.families.mysql.figure_places import Places
+from ibench_lib.server_figures import FIGURES, Counter
 
 _WHOLE = re.compile(rb"-?\d+")
 _REAL = re.compile(rb"-?\d+\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 _UPTIME = b"\x06Uptime"  # length and name
 _LARGEST = (1 << 63) - 1
 _CLOCK_SLACK_S = 3.0  # Uptime is in whole seconds, and taken at the beginning of a statement
-
-
-def history_list_length(address: Mapping[str, Any], known: FigurePlaces) -> tuple[int | None, str | None]:
-    """One value now, on a fresh connection; None and the reason where the server cannot say.
-
-    `known` says where servers of this flavour have it.
-    """
-    try:
-        connection = connect(address)
-    except LOST as error:
-        return None, f"no connection: {said(error)}"
-    try:
-        return history_list(connection, known)
-    except LOST as error:
-        return None, f"no answer: {said(error)}"
-    finally:
-        with contextlib.suppress(*LOST):
-            connection.close()
 
 
 class ServerCounters(Collector):

@@ -2,8 +2,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from ibench_lib.capture.connection import connect, pairs, rows
-from ibench_lib.capture.sizes import Sizes
+from ibench_lib.families.mysql.collectors.sizes import Sizes
+from ibench_lib.families.mysql.connection import connect, pairs, rows
 from ibench_lib.servers.build import Build
 from tests.capture.scenes import Booted, Sink, scene
 

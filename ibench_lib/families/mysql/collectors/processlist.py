@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ibench_lib.capture import secrets
 from ibench_lib.capture.collector import Collector, Emit, Scene
-from ibench_lib.capture.connection import Link, partial_view
+from ibench_lib.families.mysql.connection import Link, partial_view
 
 _INFO_CHARACTERS = 1000
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.capture.connection import connect, pairs, rows
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
-from ibench_lib.capture.waits import Waits, differences, mutex_waits
+from ibench_lib.families.mysql.collectors.waits import Waits, differences, mutex_waits
+from ibench_lib.families.mysql.connection import connect, pairs, rows
 from ibench_lib.servers.build import Build
 from tests.capture.scenes import Booted, Sink, clock, scene
 from tests.waiting import until

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 import pymysql
 
-from ibench_lib.capture.connection import denied, named_rows, pairs, rows, said
+from ibench_lib.families.mysql.connection import LOST, connect, denied, named_rows, pairs, rows, said
 from ibench_lib.server_figures import FIGURES, Counter, FigurePlaces, Place, available
 
 
@@ -96,6 +97,24 @@ def _switch_on(
                 why = "access denied: " if denied(error) else ""
                 refused[name] = f"{why}metric {name} is off, and innodb_monitor_enable: {said(error)}"
     return switched_on, refused
+
+
+def history_list_length(address: Mapping[str, Any], known: FigurePlaces) -> tuple[int | None, str | None]:
+    """One value now, on a fresh connection; None and the reason where the server cannot say.
+
+    `known` says where servers of this flavour have it.
+    """
+    try:
+        connection = connect(address)
+    except LOST as error:
+        return None, f"no connection: {said(error)}"
+    try:
+        return history_list(connection, known)
+    except LOST as error:
+        return None, f"no answer: {said(error)}"
+    finally:
+        with contextlib.suppress(*LOST):
+            connection.close()
 
 
 def history_list(connection: pymysql.Connection[Any], known: FigurePlaces) -> tuple[int | None, str | None]:

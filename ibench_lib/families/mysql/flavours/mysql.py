@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ibench_lib.errors import ServerStartError
+from ibench_lib.families.mysql.family import MySQLFamily
+from ibench_lib.families.mysql.options import pinned_options
 from ibench_lib.servers.flavours.flavour import Flavour
-from ibench_lib.servers.flavours.mysql_family import MySQLFamily
-from ibench_lib.servers.flavours.mysql_options import pinned_options
 
 if TYPE_CHECKING:
     from ibench_lib.servers.build import Build

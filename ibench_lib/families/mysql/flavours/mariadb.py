@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ServerStartError
+from ibench_lib.families.mysql.family import MySQLFamily
+from ibench_lib.families.mysql.options import pinned_options
 from ibench_lib.servers.flavours.flavour import Flavour, Release
-from ibench_lib.servers.flavours.mysql_family import MySQLFamily
-from ibench_lib.servers.flavours.mysql_options import pinned_options
 
 if TYPE_CHECKING:
     from ibench_lib.servers.build import Build

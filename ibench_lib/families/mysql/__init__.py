@@ -1,0 +1,1 @@
+"""MySQL and the servers that descend from it: Percona Server and MariaDB."""

@@ -1,0 +1,1 @@
+"""What is sampled of the family's servers, a module for each collector."""

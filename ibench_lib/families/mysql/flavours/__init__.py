@@ -1,0 +1,1 @@
+"""The family's flavours, a module for each."""
