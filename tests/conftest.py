@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -101,6 +102,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace in which nothing exists yet. Servers started by this process copy the project's data directories."""
     monkeypatch.setattr(Workspace, "datadirs", paths.workspace().datadirs)
     return Workspace(tmp_path)
+
+
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A folder that every user of the machine may enter, as none may enter pytest's own."""
+    with tempfile.TemporaryDirectory(prefix="ibench-test-", dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 @pytest.fixture(scope="session")

@@ -20,11 +20,12 @@ from ibench_lib.base.tether import tethered
 from ibench_lib.base.wording import ending
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import IbenchError, RunFailed, ServerStartDisturbed, ServerStartError
+from ibench_lib.servers.account import Account, unprivileged
 from ibench_lib.servers.address import LOOPBACK, Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
 from ibench_lib.servers.datadir import copy_datadir, fresh_datadir, move_files, write_through
-from ibench_lib.servers.flavours.flavour import StartPlace, flavour_of
+from ibench_lib.servers.flavours.flavour import Program, StartPlace, flavour_of
 from ibench_lib.servers.sandbox_directory import Claim, private_folder, write_private
 
 # How servers and the C library say it; 28 is ENOSPC, 122 is EDQUOT.
@@ -92,6 +93,7 @@ class Sandbox:
         self.process: subprocess.Popen[bytes] | None = None
         self.owned: list[str] = []
         self._flavour = flavour_of(build)
+        self._account: Account | None = None
         self._address: Address | None = None
         self._claim: Claim | None = None
 
@@ -127,10 +129,15 @@ class Sandbox:
 
     def __enter__(self) -> Address:
         try:
+            if self._flavour.root_options is None and os.geteuid() == 0:
+                self._account = unprivileged()
+                for folder in (self.directory, *self.storage.values()):
+                    self._account.require_entry(folder)
             self._claim = Claim(self.directory, self._disks)
             for folder in self.storage.values():
                 folder.mkdir(mode=0o700)
             self.tmpdir.mkdir(mode=0o700)
+            self._hand_over(self.directory, self._claim.socket_dir, *self._claim.elsewhere)
             if self.origin is None:
                 fresh_datadir(self.build, self.my_cnf, self.datadir, self.templates, self._initialise)
             else:
@@ -186,7 +193,7 @@ class Sandbox:
         """
         assert self.process is not None
         begun_s = time.monotonic()
-        status = _stop(self.process, self._flavour.stop_signal, timeout_s)
+        status = _stop(self.process, self._flavour, timeout_s)
         self.process = None
         if status != 0:
             raise RunFailed(
@@ -225,20 +232,47 @@ class Sandbox:
     def close(self) -> None:
         """Stop and reap the server, then remove the directory. Safe to call more than once."""
         if self.process is not None:
-            _stop(self.process, self._flavour.stop_signal, self.stop_timeout_s)
+            _stop(self.process, self._flavour, self.stop_timeout_s)
             self.process = None
         if self._claim is not None:
             self._claim.release()
             self._claim = None
         self._address = None
 
+    def _hand_over(self, *paths: Path) -> None:
+        """Give files of ours to the account that the server runs as, if it is another one."""
+        if self._account is not None:
+            self._account.own(paths)
+
+    def _tethered(self, command: Sequence[str]) -> list[str]:
+        user = None if self._account is None else self._account.numbers
+        return tethered(command, user, self._flavour.death_signal)
+
+    def _readable(self, option_file: Path) -> Path:
+        """An option file where the server may read it: itself, or a copy if the server is another user's."""
+        if self._account is None:
+            return option_file
+        own = self.directory / "options.cnf"
+        shutil.copyfile(option_file, own)
+        self._hand_over(own)
+        return own
+
     def _initialise(self, my_cnf: Path, datadir: Path) -> None:
-        command = self._flavour.initialise_command(self.build, my_cnf, datadir, _user_option())
+        if self._account is None:
+            self._initialise_in(datadir, my_cnf)
+            return
+        making = self.directory / "initialised"  # where the account may write, which it may not next to templates
+        self._initialise_in(making, self._readable(my_cnf))
+        shutil.move(making, datadir)
+
+    def _initialise_in(self, datadir: Path, my_cnf: Path) -> None:
+        command = self._flavour.initialise_command(self.build, my_cnf, datadir, self._as_root())
         datadir.mkdir(mode=0o700)
+        self._hand_over(datadir)
         what = f"build {self.build.label} ({self.build.version}): initialising its data directory failed"
         try:
             result = subprocess.run(
-                tethered(command),
+                self._tethered(command),
                 env=self._environment(),
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
@@ -272,7 +306,7 @@ class Sandbox:
         for name in ("client.cnf", "server.key"):  # of an earlier start
             (self.directory / name).unlink(missing_ok=True)
         place = StartPlace(
-            option_file=self.my_cnf,
+            option_file=self._readable(self.my_cnf),
             datadir=self.datadir,
             tmpdir=self.tmpdir,
             moved=self.moved,
@@ -284,14 +318,17 @@ class Sandbox:
             port=_free_port() if self.tcp else None,
             certificate=make_certificate(self.directory, LOOPBACK) if self.tls else None,
             plugins=self.plugins,
-            user=tuple(_user_option()),
+            user=self._as_root(),
         )
         write_private(place.init_file, self._flavour.accounts(self.build, password, LOOPBACK if self.tcp else None))
-        client = f"[client]\nuser=root\npassword={password}\nsocket={place.socket}\n"
+        client = f"[client]\nuser={self._flavour.superuser}\npassword={password}\nsocket={place.socket}\n"
         write_private(self.directory / "client.cnf", client)
+        self._hand_over(self.datadir, self.tmpdir, *self.moved.values(), place.init_file)
+        if place.certificate is not None:
+            self._hand_over(place.certificate, place.certificate.with_suffix(".key"))
         command = self._flavour.start_command(self.build, place)
         self.process = subprocess.Popen(
-            tethered(command),
+            self._tethered(command),
             env=self._environment(),
             cwd=self.directory,
             stdin=subprocess.DEVNULL,
@@ -300,7 +337,7 @@ class Sandbox:
             start_new_session=True,  # Ctrl-C at the terminal is for the runner alone
         )
         certificate = str(place.certificate) if place.certificate else None
-        self._address = Address(str(place.socket), "root", password, place.port, certificate)
+        self._address = Address(str(place.socket), self._flavour.superuser, password, place.port, certificate)
         self._wait_until_it_answers(self._address)
         place.init_file.unlink()
         return self._address
@@ -325,6 +362,9 @@ class Sandbox:
             hint="the end of its error log is above",
             detail=self.log_tail(),
         )
+
+    def _as_root(self) -> tuple[str, ...]:
+        return (self._flavour.root_options or ()) if os.geteuid() == 0 else ()
 
     def _environment(self) -> dict[str, str]:
         # Nothing of the user's environment reaches the server: MYSQL_* variables and HOME/.my.cnf would.
@@ -359,20 +399,19 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _user_option() -> list[str]:
-    # A server refuses to run as root unless told; another user would lose the tether (see ibench_lib/base/tether.py).
-    return ["--user=root"] if os.geteuid() == 0 else []
-
-
-def _stop(process: subprocess.Popen[bytes], clean: int, timeout_s: float) -> int:
-    """Signal `clean`, wait, SIGKILL, reap; returns its exit status. A stopped (SIGSTOP) server is woken to hear it."""
+def _stop(process: subprocess.Popen[bytes], how: Program, timeout_s: float) -> int:
+    """Signal to stop, wait, kill, reap; returns its exit status. A stopped (SIGSTOP) server is woken to hear it."""
     if process.poll() is None:
-        process.send_signal(clean)
+        process.send_signal(how.stop_signal)
         process.send_signal(signal.SIGCONT)
         try:
-            process.wait(timeout_s)
+            return process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            process.kill()
+            process.send_signal(how.death_signal)
+    try:
+        return process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
     try:
         return process.wait(10)
     except subprocess.TimeoutExpired as error:

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -20,6 +21,25 @@ def test_a_tethered_process_dies_with_its_parent() -> None:
     parent.kill()
     parent.wait()
     assert survivors([child]) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a process another user")
+def test_a_process_of_another_user_is_tethered_too() -> None:
+    script = (
+        "import signal, subprocess, sys, time; from ibench_lib.base.tether import tethered;"
+        "print(subprocess.run(tethered(['id', '-u'], (65534, 65534)), capture_output=True, text=True).stdout.strip());"
+        "trap = 'trap \"echo asked; exit\" QUIT; echo $$; while :; do sleep 0.05; done';"
+        "child = subprocess.Popen(tethered(['sh', '-c', trap], (65534, 65534), signal.SIGQUIT)); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-u", "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    assert parent.stdout.readline().strip() == "65534"
+    child = psutil.Process(int(parent.stdout.readline()))
+    assert child.uids().real == 65534
+    parent.kill()
+    parent.wait()
+    assert survivors([child]) == []
+    assert parent.stdout.read() == "asked\n", "the signal that was wanted"
 
 
 def test_exit_status_and_arguments_pass_through() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pymysql
@@ -103,11 +104,11 @@ def test_a_server_that_may_open_too_few_files_is_said_to_be_one(
 ) -> None:
     real, calls = sandboxes.tethered, []
 
-    def with_few_files(command: Sequence[str]) -> list[str]:
+    def with_few_files(command: Sequence[str], *how: Any) -> list[str]:
         calls.append(command)
         if len(calls) < 2 and when == "does not start":
-            return real(command)
-        return real(["sh", "-c", 'ulimit -n 12; exec "$@"', "sh", *command])
+            return real(command, *how)
+        return real(["sh", "-c", 'ulimit -n 12; exec "$@"', "sh", *command], *how)
 
     monkeypatch.setattr(sandboxes, "tethered", with_few_files)
     with pytest.raises(ServerStartError, match=when) as caught, sandbox(build, tmp_path):
