@@ -93,6 +93,17 @@ def workload_folders(file: str) -> dict[str, Path]:
     return {name: folder for name, folder in folders.items() if (folder / file).exists()}
 
 
+def family_folders(file: str) -> dict[str, Path]:
+    """Name -> folder of the families of servers whose folder has this file or folder, such as results/sql."""
+    folders = {name: plugins.folder_of(package) for name, package in plugins.families().items()}
+    return {name: folder for name, folder in folders.items() if (folder / file).exists()}
+
+
+def fragment_folders() -> list[Path]:
+    """The folders of configurations that come with the library, and with each family of servers."""
+    return [FRAGMENTS, *(folder / "fragments" for folder in family_folders("fragments").values())]
+
+
 def nearest_existing(path: Path) -> Path:
     """The path itself, or the nearest folder above it that is there: whose disk it will lie on."""
     while not path.exists():

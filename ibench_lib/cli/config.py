@@ -163,6 +163,6 @@ def _build(label: str) -> Build:
 
 
 def _resolve(config: str, build: Build, scale: float, folder: Path | None) -> ServerConfig:
-    if "/" in config or config.endswith(".cnf"):
+    if "/" in config or Path(config).suffix in resolve.suffixes():
         return resolve.complete(Path(config).expanduser(), rules_of(build), scale)
     return resolve.resolve(config.split("+"), rules_of(build), scale, folder)

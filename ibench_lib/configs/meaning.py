@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ibench_lib.configs.resolve import Option, ServerConfig, size
+from ibench_lib.configs.resolve import Option, ServerConfig
 
-_SWITCHES = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
 _OFF = "OFF"
 _PREFIXES = (("skip_", _OFF), ("disable_", _OFF), ("enable_", "ON"))
 
@@ -55,13 +54,14 @@ def not_in_force(config: ServerConfig, known: KnownOptions | None, variables: Ma
     for option in config.options:
         name, asked = meaning(option, known)
         used = variables.get(name)
-        if asked is not None and used is not None and not equal(asked, used):
+        if asked is not None and used is not None and config.syntax.canonical(asked) != config.syntax.canonical(used):
             said.append(f"{name}: asked {asked} ({option.origin}), the server uses {used or 'an empty value'}")
     return said
 
 
 def differences(first: ServerConfig, second: ServerConfig, known: KnownOptions) -> list[Difference]:
     """Options that mean something else in two configurations; one set to its default equals one not set."""
+    canonical = first.syntax.canonical
     sides = [{meaning(option, known)[0]: option for option in config.options} for config in (first, second)]
     found = []
     for name in sorted({*sides[0], *sides[1]}):
@@ -70,7 +70,7 @@ def differences(first: ServerConfig, second: ServerConfig, known: KnownOptions) 
         default = known.defaults.get(name)
         left, right = (default if option is None else value for option, value in zip(options, values, strict=True))
         # What has no default, such as log_bin, is off.
-        if not equal(_OFF if left is None else left, _OFF if right is None else right):
+        if canonical(_OFF if left is None else left) != canonical(_OFF if right is None else right):
             origins = [None if option is None else option.origin for option in options]
             found.append(Difference(name, values[0], values[1], default, *origins))
     return found
@@ -95,7 +95,7 @@ def differences_of_builds(
         if one.value is None or other.value is None:
             same = one.value is other.value and one.origin == other.origin
         else:
-            same = equal(one.value, other.value)
+            same = first.syntax.canonical(one.value) == first.syntax.canonical(other.value)
         if not same:
             found.append((name, one, other))
     return found
@@ -120,22 +120,3 @@ def meaning(option: Option, known: KnownOptions | None) -> tuple[str, str | None
             if rest != name and (known is None or rest in known.names) and value in (None, "1", "ON"):
                 return rest, switch
     return name, "ON" if value is None else value
-
-
-def equal(first: str, second: str) -> bool:
-    """Whether two values of an option mean the same."""
-    return canonical(first) == canonical(second)
-
-
-def canonical(value: str) -> str:
-    """One way of writing for all values that mean the same: 1073741824 for 1G, 1 for ON."""
-    text = value.strip().lower()
-    text = _SWITCHES.get(text, text)
-    in_bytes = size(text)
-    if in_bytes is not None:
-        return str(in_bytes)
-    try:
-        number = float(text)
-    except ValueError:
-        return ",".join(sorted({part.strip() for part in text.split(",")}))
-    return str(int(number)) if number.is_integer() else repr(number)

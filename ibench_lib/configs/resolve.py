@@ -13,14 +13,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ibench_lib.configs.option_file import Line, parse, render, text_of
+from ibench_lib.configs.option_file import Line, text_of
 from ibench_lib.configs.rules import Rules, Scaled
+from ibench_lib.configs.syntax import MY_CNF, Syntax, Written
 from ibench_lib.errors import ConfigError
-from ibench_lib.paths import FRAGMENTS, check_name
+from ibench_lib.paths import check_name, fragment_folders
 
-_SIZE = re.compile(r"([0-9]{1,20})([KMGTPE]?)", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4})*)-to-([0-9]{1,4}(?:\.[0-9]{1,4})*)")
-_UNITS = {unit: 1 << (10 * power) for power, unit in enumerate(["", "K", "M", "G", "T", "P", "E"])}
 
 LOOSE = "loose_"
 
@@ -59,22 +58,23 @@ class ServerConfig:
 
     `options` in order, a key once unless its occurrences add up; `fragments` maps the name of each file to the options
     that came from it, as text; `dropped` names what a complete my.cnf has and a sandbox decides itself; `group` is the
-    group that the server reads them in.
+    group that the server reads them in, `syntax` how its option file is written.
     """
 
     options: tuple[Option, ...]
     fragments: dict[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     group: str = "mysqld"
+    syntax: Syntax = MY_CNF
 
     def render(self, without: Collection[str] = ()) -> str:
         """The option file: one group, each line with its origin. `without` are the places of options to leave out."""
-        lines = [f"[{self.group}]"]
+        written = []
         for option in self.options:
             if option.place not in without:
                 scaled = "" if option.full_value is None else f", scaled from {option.full_value}"
-                lines.append(f"{render(option.key, option.value):<50} # {option.origin}{scaled}")
-        return "\n".join(lines) + "\n"
+                written.append(Written(option.key, option.value, f"{option.origin}{scaled}"))
+        return self.syntax.text(self.group, written)
 
     def value(self, key: str) -> str | None:
         """The value of a key, None where it is not set or has none."""
@@ -88,9 +88,9 @@ class Generated:
     name: str
     lines: tuple[Line, ...]
 
-    def text(self, group: str) -> str:
+    def text(self, rules: Rules) -> str:
         """As an option file would have it."""
-        return f"[{group}]\n" + "".join(f"{render(line.key, line.value)}\n" for line in self.lines)
+        return rules.syntax.text(rules.group, [Written(line.key, line.value) for line in self.lines])
 
 
 def resolve(
@@ -110,14 +110,14 @@ def resolve(
         path = _find(check_name(name, "configuration"), rules, folder)
         text = text_of(path, path.name)
         fragments[path.name] = text
-        for line in parse(text, path.name, path.parent):
+        for line in rules.syntax.parse(text, path.name, path.parent, rules.group):
             if line.group != rules.group:
                 raise ConfigError(
                     f"{line.origin}: group [{line.group}] is not used here; options belong in [{rules.group}]"
                 )
             _take(options, line, rules)
     _take_last(options, fragments, last, rules)
-    return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, group=rules.group)
+    return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, (), rules.group, rules.syntax)
 
 
 def complete(path: Path, rules: Rules, scale: float, last: Sequence[Generated] = ()) -> ServerConfig:
@@ -131,59 +131,70 @@ def complete(path: Path, rules: Rules, scale: float, last: Sequence[Generated] =
     """
     options: list[Option] = []
     dropped = []
-    for line in parse(text_of(path, path.name), path.name, path.parent):
+    for line in rules.syntax.parse(text_of(path, path.name), path.name, path.parent, rules.group):
         if line.group not in rules.groups:
             continue
         name = rules.bare(_name(line))
         if name in rules.code:
             raise _dangerous(line)
         if name in rules.decided:
-            dropped.append(f"{line.origin}: {render(line.key, line.value)}")
+            dropped.append(f"{line.origin}: {rules.syntax.line(line.key, line.value)}")
         else:
             _merge(options, line, rules)
-    text = "".join(f"{render(option.key, option.value)}\n" for option in options)
-    fragments = {path.name: f"[{rules.group}]\n{text}"}
+    written = [Written(option.key, option.value) for option in options]
+    fragments = {path.name: rules.syntax.text(rules.group, written)}
     _take_last(options, fragments, last, rules)
-    return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, tuple(dropped), rules.group)
+    return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, tuple(dropped), rules.group, rules.syntax)
 
 
 def names(folder: Path | None = None) -> dict[str, list[Path]]:
     """Every configuration there is, by name, with its files."""
     found: dict[str, list[Path]] = {}
-    for place in [*([folder] if folder else []), FRAGMENTS]:
-        for path in sorted(place.glob("*.cnf")):
-            found.setdefault(path.name.split(".")[0], []).append(path)
+    for path in [*(fragments_in(folder) if folder else []), *_shipped()]:
+        found.setdefault(path.name.split(".")[0], []).append(path)
     return dict(sorted(found.items()))
 
 
-def size(text: str) -> int | None:
-    """Bytes of a size such as 80G, None for what is none."""
-    match = _SIZE.fullmatch(text)
-    return int(match[1]) * _UNITS[match[2].upper()] if match else None
+def suffixes() -> set[str]:
+    """The suffixes that option files of some family have."""
+    return {path.suffix for path in _shipped()}
+
+
+def fragments_in(folder: Path) -> list[Path]:
+    """The fragments in a folder."""
+    known = suffixes()
+    return sorted(path for path in folder.glob("*") if path.suffix in known)
+
+
+def _shipped() -> list[Path]:
+    """All fragments that come with the library, and with packages that add a family."""
+    return [path for place in fragment_folders() for path in sorted(place.glob("*.*"))]
 
 
 def _find(name: str, rules: Rules, folder: Path | None) -> Path:
     series = [".".join(map(str, rules.release[:length])) for length in (2, 1)]
-    for place in [*([folder] if folder else []), FRAGMENTS]:
+    suffix = rules.syntax.suffix
+    for place in [*([folder] if folder else []), *fragment_folders()]:
         for family in rules.families:
-            exact, ranged = place / f"{name}.{family}-{series[0]}.cnf", _in_range(place, f"{name}.{family}-", rules)
-            wider = [place / f"{name}.{family}{suffix}.cnf" for suffix in (f"-{series[1]}", "")]
+            exact, ranged = place / f"{name}.{family}-{series[0]}{suffix}", _in_range(place, f"{name}.{family}-", rules)
+            wider = [place / f"{name}.{family}{which}{suffix}" for which in (f"-{series[1]}", "")]
             for path in (exact, *ranged, *wider):
                 if path.is_file():
                     return path
-        if (place / f"{name}.cnf").is_file():
-            return place / f"{name}.cnf"
+        if (place / f"{name}{suffix}").is_file():
+            return place / f"{name}{suffix}"
     raise ConfigError(f"no configuration {name!r} for {rules.server}", hint=f"known: {', '.join(names(folder))}")
 
 
 def _in_range(place: Path, stem: str, rules: Rules) -> list[Path]:
     """The file whose name states a range of releases, first and last included, that has this one; or none."""
-    found = []
-    for path in sorted(place.glob(f"{stem}*-to-*.cnf")):
-        match = _RANGE.fullmatch(path.name.removeprefix(stem).removesuffix(".cnf"))
+    found, suffix = [], rules.syntax.suffix
+    for path in sorted(place.glob(f"{stem}*-to-*{suffix}")):
+        match = _RANGE.fullmatch(path.name.removeprefix(stem).removesuffix(suffix))
         if match is None:
             raise ConfigError(
-                f"{path}: its name states no range of releases", hint=f"such as {stem}10.1-to-10.4.cnf, both included"
+                f"{path}: its name states no range of releases",
+                hint=f"such as {stem}10.1-to-10.4{suffix}, both included",
             )
         first, last = (tuple(map(int, bound.split("."))) for bound in match.groups())
         if first <= rules.release[: len(first)] and rules.release[: len(last)] <= last:
@@ -223,7 +234,7 @@ def _take_last(options: list[Option], fragments: dict[str, str], last: Sequence[
     for generated in last:
         for line in generated.lines:
             _take(options, line, rules)
-        fragments[generated.name] = generated.text(rules.group)
+        fragments[generated.name] = generated.text(rules)
 
 
 def _merge(options: list[Option], line: Line, rules: Rules) -> None:
@@ -249,7 +260,7 @@ def _scaled(options: list[Option], rules: Rules, scale: float) -> list[Option]:
     for name, scaled in rules.scaled.items():
         if name not in given:
             continue
-        full = _full_size(given[name])
+        full = _full_size(given[name], rules)
         if full:
             values[name] = _shrunk(full, scaled, scale)
         if full and scaled.count is not None and scaled.count in given:
@@ -264,8 +275,8 @@ def _scaled(options: list[Option], rules: Rules, scale: float) -> list[Option]:
     ]
 
 
-def _full_size(option: Option) -> int:
-    found = size(option.value or "")
+def _full_size(option: Option, rules: Rules) -> int:
+    found = rules.syntax.size(option.value or "")
     if found is None:
         raise ConfigError(
             f"{option.origin}: {option.key} is scaled and needs a size such as 80G, not {option.value!r:.80}"

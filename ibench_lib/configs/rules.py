@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ibench_lib.configs.syntax import MY_CNF, Syntax
+
 _NOTHING = re.compile(r"(?!)")
 # A path at the beginning of a value or of one of its parts, that is absolute, a home folder, or leads upwards.
 _OUTSIDE = re.compile(r"(?:^|[;:,=])\s*(?:/|~|\.\.(?:/|$))|/\.\.(?:/|$)")
@@ -41,6 +43,8 @@ class Rules:
     prefixes : prefixes that a server removes from an option's name: skip_x sets x.
     accumulating : options of which every occurrence counts, not only the last.
     scaled : options that shrink with an experiment's scale.
+    replaced : options for the same thing whose names are not alike, to be named where a server lacks one of them.
+    syntax : how it writes its option files.
     """
 
     flavour: str
@@ -53,6 +57,8 @@ class Rules:
     prefixes: tuple[str, ...] = ()
     accumulating: re.Pattern[str] = _NOTHING
     scaled: Mapping[str, Scaled] = field(default_factory=dict)
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    syntax: Syntax = MY_CNF
 
     @property
     def server(self) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ibench_lib.base.wording import count
-from ibench_lib.configs.meaning import canonical, meaning
+from ibench_lib.configs.meaning import meaning
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError
-from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.flavours.flavour import flavour_of, rules_of
 from ibench_lib.servers.server import AnyBuild
 from ibench_lib.servers.variables import known_options
 from ibench_lib.workloads.workload import Step, Workload
@@ -54,11 +54,11 @@ def require_configured(build: AnyBuild, config: ServerConfig, needed: Demand) ->
     if build.local is None:
         return
     known, name = known_options(build.local), flavour_of(build).connection_limit
-    limit = _number(known.defaults.get(name))
+    limit = _number(build, known.defaults.get(name))
     where = f"the default of {build.flavour} {build.version}"
     for option in config.options:
         if meaning(option, known)[0] == name:
-            limit, where = _number(option.value), option.place
+            limit, where = _number(build, option.value), option.place
     _require(build, needed, limit, where)
 
 
@@ -69,7 +69,7 @@ def require_accepted(build: AnyBuild, variables: Mapping[str, str], needed: Dema
     ------
     ExperimentError : it accepts too few.
     """
-    _require(build, needed, _number(variables.get(flavour_of(build).connection_limit)), "as the server says")
+    _require(build, needed, _number(build, variables.get(flavour_of(build).connection_limit)), "as the server says")
 
 
 def _require(build: AnyBuild, needed: Demand, limit: int | None, where: str) -> None:
@@ -85,6 +85,6 @@ def _require(build: AnyBuild, needed: Demand, limit: int | None, where: str) -> 
     )
 
 
-def _number(value: str | None) -> int | None:
-    text = canonical(value or "")
+def _number(build: AnyBuild, value: str | None) -> int | None:
+    text = rules_of(build).syntax.canonical(value or "")
     return int(text) if text.isascii() and text.isdigit() else None

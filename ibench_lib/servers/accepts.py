@@ -13,13 +13,6 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of, rules_of
 from ibench_lib.servers.variables import known_options, refusal
 
-_IN_PLACE_OF = {
-    "innodb_log_file_size": "innodb_redo_log_capacity",
-    "innodb_log_files_in_group": "innodb_redo_log_capacity",
-    "innodb_redo_log_capacity": "innodb_log_file_size",
-}
-"""Options for the same thing whose names are not alike. The capacity is that of all files together."""
-
 
 def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> list[str]:
     """Ask the server whether it knows every option and accepts every value. Returns the `loose_` lines that it skips.
@@ -45,7 +38,7 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
     if refused:
         lines = []
         for option in refused:
-            other = _IN_PLACE_OF.get(option.name)
+            other = rules.replaced.get(option.name)
             near = difflib.get_close_matches(option.name, known.names, n=1, cutoff=0.8)
             meant = f"; it has {other}" if other in known.names else f"; did you mean {near[0]}?" if near else ""
             lines.append(f"{option.origin}: {option.key} is unknown to {server}{meant}")

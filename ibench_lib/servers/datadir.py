@@ -73,7 +73,8 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
         making = Path(name) / "template"
         making.mkdir(mode=0o700)
         cnf = making / "my.cnf"
-        cnf.write_text("\n".join([f"[{flavour.rules(build.release).group}]", *lines]) + "\n", encoding="utf-8")
+        rules = flavour.rules(build.release)
+        cnf.write_text(rules.syntax.text(rules.group, ()) + "".join(f"{line}\n" for line in lines), encoding="utf-8")
         initialise(cnf, making / _DATADIR)
         depersonalise(making / _DATADIR, flavour.personal_files)
         (making / VERSION_FILE).write_text(build.version + "\n", encoding="utf-8")

@@ -82,7 +82,8 @@ def _booted(build: AnyBuild, workspace: Workspace) -> Iterator[Address]:
 def _opened(build: AnyBuild, scratch: Path, workspace: Workspace) -> Server:
     def sandbox(here: Build) -> Sandbox:
         flavour = flavour_of(here)
-        config = ServerConfig(flavour.small, group=flavour.rules(here.release).group)
+        rules = flavour.rules(here.release)
+        config = ServerConfig(flavour.small, group=rules.group, syntax=rules.syntax)
         my_cnf = scratch / "my.cnf"
         my_cnf.write_text(config.render(), encoding="utf-8")
         plugins = [plugin for plugin in flavour.all_plugins() if flavour.plugin_path(here, plugin)]

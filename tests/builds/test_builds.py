@@ -10,8 +10,9 @@ import psutil
 import pymysql
 import pytest
 
-from ibench_lib.configs.meaning import equal, not_in_force
+from ibench_lib.configs.meaning import not_in_force
 from ibench_lib.configs.resolve import ServerConfig, resolve
+from ibench_lib.configs.syntax import MY_CNF
 from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
@@ -156,7 +157,7 @@ def test_every_delta_is_in_force_on_mysql_9_7(delta: str, tmp_path: Path) -> Non
     asked = [option for option in config.options if option.origin.startswith(f"{delta}.")]
     assert asked
     for option in asked:
-        assert equal(option.value or "ON", variables[option.key])
+        assert MY_CNF.canonical(option.value or "ON") == MY_CNF.canonical(variables[option.key])
 
 
 @pytest.mark.parametrize(("delta", "algorithm"), [("ps1", "legacy"), ("ps2", "backoff")])

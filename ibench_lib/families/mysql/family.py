@@ -13,8 +13,9 @@ import pymysql
 
 from ibench_lib.base import mysql
 from ibench_lib.configs.meaning import KnownOptions
-from ibench_lib.configs.resolve import Option, ServerConfig, size
+from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.configs.rules import Rules, Scaled
+from ibench_lib.configs.syntax import size
 from ibench_lib.errors import RunFailed
 from ibench_lib.families.mysql import options
 from ibench_lib.families.mysql.figure_places import history_list_length
@@ -111,6 +112,12 @@ RULES = Rules(
         "innodb_log_file_size": Scaled(4 << 20, count="innodb_log_files_in_group"),
         "innodb_redo_log_capacity": Scaled(8 << 20),
         "innodb_max_purge_lag": Scaled(1),
+    },
+    # The capacity is that of all files together.
+    replaced={
+        "innodb_log_file_size": "innodb_redo_log_capacity",
+        "innodb_log_files_in_group": "innodb_redo_log_capacity",
+        "innodb_redo_log_capacity": "innodb_log_file_size",
     },
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ibench_lib.capture.host_facts import host_class
 from ibench_lib.configs.option_file import with_included
+from ibench_lib.configs.resolve import fragments_in
 from ibench_lib.errors import ConfigError, LakeError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.paths import PACKAGE, Workspace, check_name
@@ -34,7 +35,7 @@ def pack(experiment: LoadedExperiment) -> dict[str, Any]:
     spec, files = experiment.spec, {}
     if spec.configs_folder is not None:
         folder = experiment.folder / Path(spec.configs_folder).expanduser()
-        for path in sorted({file for own in folder.glob("*.cnf") for file in with_included(own)}):
+        for path in sorted({file for own in fragments_in(folder) for file in with_included(own)}):
             files[f"{_FRAGMENTS}/{_relative(path, folder)}"] = _text(path)
     for number, config in enumerate(spec.configs):
         if config.my_cnf is not None:

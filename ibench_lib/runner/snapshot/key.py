@@ -11,12 +11,12 @@ import re
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from ibench_lib.configs.meaning import KnownOptions, canonical, meaning
+from ibench_lib.configs.meaning import KnownOptions, meaning
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError
 from ibench_lib.runner.snapshot.sharing import SERVER, LoadSettings
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.flavours.flavour import Flavour, flavour_of
+from ibench_lib.servers.flavours.flavour import flavour_of, rules_of
 from ibench_lib.servers.server import AnyBuild
 from ibench_lib.servers.variables import known_options
 
@@ -46,7 +46,7 @@ def _options(build: Build, config: ServerConfig, known: KnownOptions, *, everyth
     """Options that count, by the variable that they set; one set to its default is as one that is not set."""
     flavour = flavour_of(build)
     layout = {name: value for name, value in known.defaults.items() if flavour.decides_layout(name)}
-    found = {name: _written(flavour, name, value) for name, value in layout.items()}
+    found = {name: _written(build, name, value) for name, value in layout.items()}
     for option in config.options:
         name, value = meaning(option, known)
         if name not in known.names or value is None:
@@ -57,15 +57,15 @@ def _options(build: Build, config: ServerConfig, known: KnownOptions, *, everyth
                 hint="remove snapshot_after or the option",
             )
         if everything or not flavour.leaves_nothing(name, build):
-            default, written = known.defaults.get(name), _written(flavour, name, value)
+            default, written = known.defaults.get(name), _written(build, name, value)
             if flavour.decides_layout(name):
                 found[name] = written
-            elif default is None or written != _written(flavour, name, default):
+            elif default is None or written != _written(build, name, default):
                 # Of an option that adds up every line counts.
                 found[name] = f"{found[name]}, {written}" if name in found else written
     return found
 
 
-def _written(flavour: Flavour, name: str, value: str) -> str:
+def _written(build: Build, name: str, value: str) -> str:
     """A value in one way of writing. Paths are left as they are."""
-    return value if flavour.is_path(name) else canonical(value)
+    return value if flavour_of(build).is_path(name) else rules_of(build).syntax.canonical(value)

@@ -14,8 +14,9 @@ from typing import Any
 import pymysql
 
 from ibench_lib.configs.meaning import KnownOptions
-from ibench_lib.configs.resolve import Option, ServerConfig, size
+from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.configs.rules import Rules, Scaled
+from ibench_lib.configs.syntax import size
 from ibench_lib.errors import RunFailed
 from ibench_lib.server_figures import FigurePlaces
 from ibench_lib.servers.address import Address
