@@ -105,6 +105,7 @@ def servers_add(
         str | None, typer.Option("--option-file", help="A my.cnf whose \\[client] group holds the password.")
     ] = None,
     tls_ca: Annotated[str | None, typer.Option("--tls-ca", help="A CA file; connections then use TLS.")] = None,
+    family: Annotated[str, typer.Option("--family", help="What a server on another machine descends from.")] = "mysql",
 ) -> None:
     """Register a server of your own: Percona Server, a server that you compiled, or one on another machine.
 
@@ -125,9 +126,10 @@ def servers_add(
                 hint="the password is never given on the command line and never stored",
             )
         name, _, port = host.partition(":")
+        usual = remote.flavour_of_family(family).port
         if port and not port.isdigit():
             raise UsageError(f"--remote {host}: {port!r} is not a port", hint="use HOST:PORT, such as lab1:3306")
-        access = remote.Access(name, int(port or 3306), user, password_variable, option_file, tls_ca)
+        access = remote.Access(name, int(port or usual), user, password_variable, option_file, tls_ca, family)
         build = remote.register(label, access, workspace())
     try:
         found = _inspected(build)

@@ -13,6 +13,8 @@ from datetime import datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
+from ibench_lib import plugins
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -161,20 +163,40 @@ class Connection(Protocol):
 
 
 def statements_of(room: ModuleType, family: str) -> Any:
-    """The module of a workload's folder `statements` that has the SQL of a family of servers.
+    """The module with a workload's SQL for a family of servers, of which `room` is the workload's folder of them.
+
+    It is `<family>.py` there, or `statements/<workload>.py` in the folder of the family.
 
     Raises
     ------
     DriverMissing : there is none.
     """
-    name = f"{room.__name__}.{family}"
+    *above, workload, folder = room.__name__.split(".")
+    try:
+        return _import(f"{room.__name__}.{family}")
+    except _NoModule:
+        pass
+    package = plugins.families().get(family)
+    try:
+        if package is not None:
+            return _import(f"{package}.{folder}.{workload}")
+    except _NoModule:
+        pass
+    where = "/".join([*above[1:], workload, folder])
+    raise DriverMissing(f"no SQL for servers of the family {family}: {where}/{family}.py is missing")
+
+
+class _NoModule(Exception):
+    """There is no module of that name."""
+
+
+def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name:  # a module that it imports
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # a module that it imports
             raise
-        where = "/".join(room.__name__.split(".")[1:])
-        raise DriverMissing(f"no SQL for servers of the family {family}: {where}/{family}.py is missing") from None
+        raise _NoModule from None
 
 
 def connect(
@@ -218,8 +240,6 @@ def core_of(driver: str) -> CoreState:
 
 def _module(driver: str) -> ModuleType:
     try:
-        return importlib.import_module(driver)
-    except ModuleNotFoundError as error:
-        if not driver.startswith(str(error.name)):  # a module that it imports
-            raise
+        return _import(driver)
+    except _NoModule:
         raise DriverMissing(f"no driver {driver}: the module is missing") from None

@@ -143,8 +143,8 @@ class OneRun:
             # On disk while it is there, for the case that this process is killed; `run_cell` takes it back.
             self.manifest.warnings += run_server.left_there(self.server)
             self.writer.write_manifest(self.manifest)
-            connection.query(f"USE {DATABASE}")
-            for statement in self.workload.prepare(self.options, self.planned.cell.setup):
+        with self._connected(address, "creating the tables") as connection:
+            for statement in self.workload.prepare(self.options, self.planned.cell.setup, connection.family):
                 connection.query(statement)
             self._rows_by_table = dict.fromkeys(self._tables, 0)
 
@@ -382,8 +382,7 @@ class OneRun:
     def _open_transaction(self, step: Step, address: dict[str, Any]) -> Iterator[None]:
         """A transaction with a read view, held open during the load: purge must keep what it could still see."""
         with self._connected(address, f"step {step.name}: opening the long transaction") as connection:
-            connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-            connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-            for statement in self.workload.background(self.options, step):
+            begin = flavour_of(self.server.build).long_transaction
+            for statement in (*begin, *self.workload.background(self.options, step)):
                 connection.query(statement)
             yield

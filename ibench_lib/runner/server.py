@@ -141,10 +141,11 @@ def create_database(server: Server, connection: Connection, name: str) -> None:
     RunFailed : it is there already, and may be somebody's.
     StatementError, ConnectionLost : the server refuses or is gone.
     """
+    flavour = flavour_of(server.build)
     try:
-        connection.query(f"CREATE DATABASE {name}")
+        connection.query(flavour.create_database.format(name=name))
     except StatementError as error:
-        if error.code != flavour_of(server.build).database_exists:
+        if error.code != flavour.database_exists:
             raise
         raise RunFailed(
             f"{server.build.label} already has a database {name}",

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-import pymysql
-
 from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.errors import ServerStartError
+from ibench_lib.errors import RunFailed, ServerStartError
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
@@ -31,9 +29,9 @@ def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:
     with _booted(build, workspace) as address:
         try:
             found = flavour_of(build).inspect(address.arguments())
-        except (pymysql.err.MySQLError, OSError, LookupError) as error:  # LookupError: an answer lacks what all have
+        except RunFailed as error:
             raise ServerStartError(
-                f"build {build.label} starts, but does not answer as a server does: {error!r}"
+                f"build {build.label} starts, but does not answer as a server does: {error.what}"
             ) from error
     note = _note(build, workspace)
     note.parent.mkdir(parents=True, exist_ok=True)

@@ -14,19 +14,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
-import pymysql
-
-from ibench_lib.base import mysql
 from ibench_lib.base.mask import SERVER, USER
+from ibench_lib.client.driver import ConnectionLost, StatementError, connect
 from ibench_lib.configs.meaning import KnownOptions
-from ibench_lib.errors import ServerStartError, UsageError
+from ibench_lib.errors import RunFailed, ServerStartError, UsageError
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build, release_of
-from ibench_lib.servers.flavours.flavour import recognise
+from ibench_lib.servers.flavours.flavour import Flavour, every, flavour_of, recognise
 from ibench_lib.servers.server import Server
 
 SOURCE = "remote"
@@ -38,7 +36,8 @@ _CONNECT_TIMEOUT_S = 10
 class Access:
     """How to reach a remote server. Exactly one of `password_variable` and `option_file` says where the password is.
 
-    `certificate` is a CA file, by which TLS is spoken; without it the connection is in the clear.
+    `certificate` is a CA file, by which TLS is spoken; without it the connection is in the clear. `family` is the
+    server's: it decides how it is spoken to.
     """
 
     host: str
@@ -47,6 +46,7 @@ class Access:
     password_variable: str | None = None
     option_file: str | None = None
     certificate: str | None = None
+    family: str = "mysql"
 
     def address(self) -> Address:
         """With the password, read now.
@@ -145,13 +145,13 @@ class RemoteServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        flavour = flavour_of(self.build)
         for database in tuple(self.owned):
             with (
-                contextlib.suppress(pymysql.err.MySQLError, OSError),
-                _connect(self.build.access.address()) as connection,
-                connection.cursor() as cursor,
+                contextlib.suppress(StatementError, ConnectionLost),
+                contextlib.closing(connect(flavour.driver, self.address.arguments(), None, 60.0)) as connection,
             ):
-                cursor.execute(f"DROP DATABASE {check_name(database, 'database')}")
+                connection.query(flavour.drop_database.format(name=check_name(database, "database")))
                 self.owned.remove(database)
 
     def alive(self) -> bool:
@@ -209,20 +209,28 @@ def load(label: str, workspace: Workspace) -> Remote | None:
 def _ask(label: str, access: Access) -> Remote:
     _check_ca(label, access)
     try:
-        with _connect(access.address()) as connection, connection.cursor() as cursor:
-            cursor.execute("SELECT @@version, @@version_comment")
-            version, comment = (str(value) for value in cursor.fetchone())
-    except (pymysql.err.MySQLError, OSError) as error:
+        said = flavour_of_family(access.family).greeting(access.address().arguments(), _CONNECT_TIMEOUT_S)
+    except RunFailed as error:
         hint = "check the host, port and user, and where the password is stored"
-        if access.certificate and "SSL" in str(error):
+        if access.certificate and "SSL" in error.what:
             hint = f"check the server's certificate, and that --tls-ca, {access.certificate}, is the CA that signed it"
         raise ServerStartError(
-            f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error}", hint=hint
+            f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error.what}", hint=hint
         ) from error
-    found = recognise(f"Ver {version} {comment}")
+    found = recognise(said)
     if found is None:
-        raise ServerStartError(f"build {label}: no known server has version {version!r:.80}")
-    return Remote(label, found[0], version, access)
+        raise ServerStartError(f"build {label}: no known server has version {said!r:.80}")
+    return Remote(label, *found, access)
+
+
+def flavour_of_family(family: str) -> Flavour:
+    """One of the flavours of a family, which all speak alike. Raises UsageError if there is none."""
+    flavours = every()
+    for flavour in flavours:
+        if flavour.family == family:
+            return flavour
+    known = ", ".join(sorted({flavour.family for flavour in flavours}))
+    raise UsageError(f"there is no family of servers {family!r:.80}", hint=f"there is {known}")
 
 
 def _check_ca(label: str, access: Access) -> None:
@@ -232,7 +240,3 @@ def _check_ca(label: str, access: Access) -> None:
     except OSError as error:
         reason = error.strerror if not isinstance(error, ssl.SSLError) else "it has no certificate in PEM format"
         raise UsageError(f"build {label}: the CA file {access.certificate}: {reason}", hint="see --tls-ca") from error
-
-
-def _connect(address: Address) -> Any:
-    return mysql.connect(**address.arguments(), connect_timeout=_CONNECT_TIMEOUT_S, read_timeout=60)

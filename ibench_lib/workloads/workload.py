@@ -268,8 +268,13 @@ class Workload(Protocol):
     def tables(self, options: Any, setup: Any) -> list[str]:
         """Names of the tables that it fills."""
 
-    def prepare(self, options: Any, setup: Any) -> list[str]:
-        """Statements that make the empty tables."""
+    def prepare(self, options: Any, setup: Any, family: str) -> list[str]:
+        """Statements that make the empty tables on servers of a family.
+
+        Raises
+        ------
+        DriverMissing : the workload has no SQL for them.
+        """
 
     def workers(self, options: Any, step: Any) -> Sequence[Worker]:
         """The client processes of a step."""

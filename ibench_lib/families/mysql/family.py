@@ -222,8 +222,15 @@ class MySQLFamily(Flavour):
     clean_stop: tuple[str, ...] = ("SET GLOBAL innodb_fast_shutdown = 0",)
     settling = SETTLING
     places = PLACES
-    database_exists = 1007
+    create_database = "CREATE DATABASE {name}"
+    drop_database = "DROP DATABASE {name}"
+    long_transaction: tuple[str, ...] = (
+        "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+    )
+    database_exists: int | str = 1007
     connection_limit = "max_connections"
+    port = 3306
     driver = "ibench_lib.client.mysql.connection"
     remakes_redo: Release
     """The first release that recreates its redo log when the size changes."""
@@ -352,8 +359,21 @@ class MySQLFamily(Flavour):
             raise RunFailed(f"SHOW GLOBAL VARIABLES: {error}") from error
 
     def inspect(self, address: Mapping[str, Any]) -> Inspection:
-        with mysql.connect(**address) as connection:
-            return _inspect(connection)
+        try:
+            with mysql.connect(**address) as connection:
+                return _inspect(connection)
+        except (pymysql.err.MySQLError, OSError, LookupError) as error:  # LookupError: an answer lacks what all have
+            raise RunFailed(repr(error)) from error
+
+    def greeting(self, address: Mapping[str, Any], timeout_s: float) -> str:
+        try:
+            connection = mysql.connect(**address, connect_timeout=timeout_s, read_timeout=60)
+            with connection, connection.cursor() as cursor:
+                cursor.execute("SELECT @@version, @@version_comment")
+                version, comment = cursor.fetchone()
+                return f"Ver {version} {comment}"
+        except (pymysql.err.MySQLError, OSError) as error:
+            raise RunFailed(str(error)) from error
 
     def reset_binary_log(self, build: Build, variables: Mapping[str, str]) -> str | None:
         return self.reset_statement(build) if variables.get("log_bin") == "ON" else None

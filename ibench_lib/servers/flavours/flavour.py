@@ -223,10 +223,18 @@ class Voice(Protocol):
     """Statements after which the next shutdown leaves nothing to purge, merge, flush or recover."""
     settling: Settling
     places: FigurePlaces
-    database_exists: int
+    create_database: str
+    """The statement that makes a database (`{name}`)."""
+    drop_database: str
+    """The statement that deletes one (`{name}`)."""
+    long_transaction: tuple[str, ...]
+    """Statements that begin a transaction which keeps seeing the rows as they are then."""
+    database_exists: int | str
     """Its error code for a database that is there already."""
     connection_limit: str
     """The variable, and option, that limits its connections."""
+    port: int
+    """Where a remote server listens, if nothing else is said."""
     driver: str
     """The module by which clients reach it (`client/driver.py`)."""
 
@@ -236,8 +244,11 @@ class Voice(Protocol):
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         """Its settings in force. Raises RunFailed if it does not report them."""
 
+    def greeting(self, address: Mapping[str, Any], timeout_s: float) -> str:
+        """What a running server says of itself, from which `version_in` reads a version. Raises RunFailed."""
+
     def inspect(self, address: Mapping[str, Any]) -> Inspection:
-        """What it is and counts. Raises pymysql's errors or ServerStartError."""
+        """What it is and counts. Raises RunFailed if it does not say."""
 
     def reset_binary_log(self, build: Build, variables: Mapping[str, str]) -> str | None:
         """The statement that deletes the binary logs, None where none are written."""

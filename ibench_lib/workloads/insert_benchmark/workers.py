@@ -38,16 +38,6 @@ def tables(options: Options) -> list[str]:
     return [f"pi{client}" for client in range(1, (options.clients if options.tables == "per_client" else 1) + 1)]
 
 
-def create_table(table: str, options: Options) -> str:
-    """DDL of one table, without secondary indexes: step l.x creates them."""
-    engine = {"innodb": "InnoDB", "rocksdb": "ROCKSDB"}[options.engine]
-    return (
-        f"CREATE TABLE {table} (transactionid BIGINT NOT NULL AUTO_INCREMENT, dateandtime DATETIME, "
-        "cashregisterid INT NOT NULL, customerid INT NOT NULL, productid INT NOT NULL, price INT NOT NULL, "
-        f"data VARCHAR(4000), PRIMARY KEY (transactionid)) ENGINE={engine}"
-    )
-
-
 def workers(options: Options, step: Step) -> list[Worker]:
     """The client processes of a step, by client."""
     found = []

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ibench_lib.client.driver import statements_of
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark import options as files
-from ibench_lib.workloads.insert_benchmark import step_kinds, steps, workers
+from ibench_lib.workloads.insert_benchmark import statements, step_kinds, steps, workers
 from ibench_lib.workloads.insert_benchmark.steps import Step
 from ibench_lib.workloads.insert_benchmark.workers import Worker
 from ibench_lib.workloads.workload import (
@@ -54,8 +55,9 @@ class InsertBenchmark(Workload):
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return workers.tables(options)
 
-    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
-        return [workers.create_table(table, options) for table in workers.tables(options)]
+    def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
+        sql = statements_of(statements, family)
+        return [sql.create_table(table, options.engine) for table in workers.tables(options)]
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:
         return workers.workers(options, step)

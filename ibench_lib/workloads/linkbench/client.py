@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ibench_lib.client.driver import Connection
+from ibench_lib.client.driver import Connection, statements_of
 from ibench_lib.client.role import Insert, Loader, Role
 from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.linkbench import statements
 from ibench_lib.workloads.linkbench.population import graph_of, inserts, parts_of
 from ibench_lib.workloads.linkbench.requester import LEDGER_SHOWN, Requester
-from ibench_lib.workloads.linkbench.tables import LINK, add_secondary
+from ibench_lib.workloads.linkbench.tables import LINK
 
 
 class GraphLoader(Loader):
@@ -24,7 +25,8 @@ class Indexer(Role):
     """The secondary index of linktable."""
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
-        statement = add_secondary(spec.details["tables"], spec.details["engine"])
+        sql = statements_of(statements, connection.family)
+        statement = sql.add_secondary(spec.details["tables"], spec.details["engine"])
         self._command = connection.command(statement.encode())
 
     def next_statement(self) -> bytes:

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ibench_lib.client.driver import statements_of
 from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.linkbench import checks, population, steps, tables
+from ibench_lib.workloads.linkbench import checks, population, statements, steps, tables
 from ibench_lib.workloads.linkbench import options as files
 from ibench_lib.workloads.linkbench.inputs import MIX
 from ibench_lib.workloads.linkbench.steps import Step
@@ -57,10 +58,11 @@ class LinkBench(Workload):
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return list(tables.NAMES)
 
-    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
-        return tables.create(
+    def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
+        made: list[str] = statements_of(statements, family).create(
             options.tables, options.partitions, options.engine, secondary=options.secondary_index == "before"
         )
+        return made
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:
         return steps.workers(options, step)

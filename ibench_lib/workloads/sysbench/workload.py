@@ -55,7 +55,7 @@ class Sysbench(Workload):
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return [f"sbtest{number}" for number in range(1, setup.tables + 1)]
 
-    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
+    def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
         return []  # sysbench makes its tables
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:

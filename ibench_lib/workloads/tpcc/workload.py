@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ibench_lib.client.driver import statements_of
 from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.tpcc import checks, steps, tables
+from ibench_lib.workloads.tpcc import checks, statements, steps, tables
 from ibench_lib.workloads.tpcc import options as files
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.profiles import PROFILES, STANDARD, deviations
@@ -56,13 +57,14 @@ class Tpcc(Workload):
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return tables.names(setup.sets)
 
-    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
-        return tables.create(
+    def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
+        made: list[str] = statements_of(statements, family).create(
             setup.sets,
             engine=options.engine,
             history_key=options.history_key == "auto_increment",
             charset=options.charset,
         )
+        return made
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:
         return steps.workers(options, step)

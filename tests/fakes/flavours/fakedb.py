@@ -79,8 +79,15 @@ class FakeDB:
         table="CHECK TABLE {table} QUICK", hastened=(), dirty="SELECT 0, 7", data="SELECT 0, 800", column=1
     )
     places = FigurePlaces({"questions": (("status", "Questions"),)})
-    database_exists = 1007
+    create_database = "CREATE DATABASE {name}"
+    drop_database = "DROP DATABASE {name}"
+    long_transaction: tuple[str, ...] = (
+        "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+    )
+    database_exists: int | str = 1007
     connection_limit = "seats"
+    port = 4200
     driver = "ibench_lib.client.mysql.connection"
 
     def version_in(self, words: str) -> str | None:
@@ -171,6 +178,9 @@ class FakeDB:
         except (pymysql.err.MySQLError, OSError) as error:
             raise RunFailed(str(error)) from error
         return {"version": "4.2", "version_comment": "FakeDB", **values}
+
+    def greeting(self, address: Mapping[str, Any], timeout_s: float) -> str:
+        return "FakeDB 4.2"
 
     def inspect(self, address: Mapping[str, Any]) -> Inspection:
         return Inspection("4.2", "FakeDB", "no InnoDB", {}, 0, 0, {})

@@ -56,7 +56,7 @@ class Counter:
     def tables(self, options: Options, setup: Setup) -> list[str]:
         return [f"counter{client}" for client in range(1, options.clients + 1)]
 
-    def prepare(self, options: Options, setup: Setup) -> list[str]:
+    def prepare(self, options: Options, setup: Setup, family: str) -> list[str]:
         return [
             f"CREATE TABLE {table} (id INT PRIMARY KEY, n BIGINT NOT NULL)" for table in self.tables(options, setup)
         ]

@@ -47,7 +47,7 @@ class Driven:
     def tables(self, options: Options, setup: Setup) -> list[str]:
         return ["driven"]
 
-    def prepare(self, options: Options, setup: Setup) -> list[str]:
+    def prepare(self, options: Options, setup: Setup, family: str) -> list[str]:
         rows = ", ".join(f"({number}, 0)" for number in range(100))
         return ["CREATE TABLE driven (id INT PRIMARY KEY, n BIGINT NOT NULL)", f"INSERT INTO driven VALUES {rows}"]
 

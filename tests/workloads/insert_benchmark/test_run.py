@@ -18,9 +18,10 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.insert_benchmark.client import make_role
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options
+from ibench_lib.workloads.insert_benchmark.statements.mysql import create_table
 from ibench_lib.workloads.insert_benchmark.steps import Step, plan
-from ibench_lib.workloads.insert_benchmark.workers import create_table, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
+from ibench_lib.workloads.insert_benchmark.workers import workers
 from tests.fakes.offline import Offline
 from tests.measurement import real
 from tests.runner.test_cell import Watcher, rows, run
@@ -226,7 +227,7 @@ def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(
             connection = Connection(where.arguments(), None, 30)
             connection.query(f"CREATE DATABASE {protocol}")
             connection.query(f"USE {protocol}")
-            connection.query(create_table("pi1", chosen))
+            connection.query(create_table("pi1", chosen.engine))
             sums[protocol] = []
             for step_id, step in enumerate(steps):
                 shared = SharedNumber()

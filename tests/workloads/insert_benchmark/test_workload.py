@@ -7,9 +7,10 @@ from pydantic import ValidationError
 
 from ibench_lib.workloads.insert_benchmark.client import make_role
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup, step_names
+from ibench_lib.workloads.insert_benchmark.statements.mysql import create_table
 from ibench_lib.workloads.insert_benchmark.steps import described, plan
-from ibench_lib.workloads.insert_benchmark.workers import create_table, tables, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
+from ibench_lib.workloads.insert_benchmark.workers import tables, workers
 from tests.fakes.offline import Offline
 from tests.workloads.insert_benchmark.options import options
 
@@ -141,7 +142,7 @@ def test_the_original_settles_for_a_minute_and_a_second_a_million_rows() -> None
 def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
     chosen = options(engine="rocksdb", rocksdb_bulk_load=True, clients=1)
     load, index = plan(chosen, SETUP, 1.0)[:2]
-    assert create_table("pi1", chosen).endswith("ENGINE=ROCKSDB")
+    assert create_table("pi1", chosen.engine).endswith("ENGINE=ROCKSDB")
     loading = spec_of(chosen, load, workers(chosen, load)[0], 0)
     indexing = spec_of(chosen, index, workers(chosen, index)[0], 1)
     assert (loading.details["bulk_load"], indexing.details["bulk_load"], indexing.statements) == (True, False, 3)

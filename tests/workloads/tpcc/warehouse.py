@@ -66,7 +66,7 @@ class Warehouse:
         """Load a database, the work of its client processes one after another. Returns the ledger."""
         self.ask(f"CREATE DATABASE {database}", None)
         rows = dict.fromkeys(WORKLOAD.tables(options, setup), 0)
-        for statement in WORKLOAD.prepare(options, setup):
+        for statement in WORKLOAD.prepare(options, setup, "mysql"):
             self.ask(statement, database)
         for table, added in self._send("load", database, options, setup).items():
             rows[table] += added

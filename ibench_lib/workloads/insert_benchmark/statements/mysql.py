@@ -6,8 +6,19 @@ from collections.abc import Sequence
 
 from ibench_lib.workloads.insert_benchmark.rows import CLOCK_START
 
+_ENGINES = {"innodb": "InnoDB", "rocksdb": "ROCKSDB"}
+
 NO_UNIQUE_CHECKS = "SET SESSION unique_checks = 0"
 BULK_LOAD_ON, BULK_LOAD_OFF = (f"SET SESSION rocksdb_bulk_load = {value}" for value in (1, 0))
+
+
+def create_table(table: str, engine: str) -> str:
+    """The statement that makes a table without secondary indexes: step l.x creates them."""
+    return (
+        f"CREATE TABLE {table} (transactionid BIGINT NOT NULL AUTO_INCREMENT, dateandtime DATETIME, "
+        "cashregisterid INT NOT NULL, customerid INT NOT NULL, productid INT NOT NULL, price INT NOT NULL, "
+        f"data VARCHAR(4000), PRIMARY KEY (transactionid)) ENGINE={_ENGINES[engine]}"
+    )
 
 
 def clock_of(table: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from ibench_lib.workloads.linkbench import tables
 from ibench_lib.workloads.linkbench.tables import COLUMNS_OF_LINK, HIDDEN, LINK, LIST_LIMIT, NODE, NODE_TYPE, SHOWN
 
+create, add_secondary = tables.create, tables.add_secondary
+
 NO_AUTOCOMMIT = "SET SESSION autocommit=0"
 READ_COMMITTED = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 BEGIN = "START TRANSACTION"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from ibench_lib.workloads.tpcc import tables
+
+create = tables.create
+
 NO_AUTOCOMMIT = "SET SESSION autocommit=0"
 NO_FOREIGN_KEY_CHECKS = "SET SESSION foreign_key_checks=0"
 
