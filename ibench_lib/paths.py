@@ -99,6 +99,14 @@ def family_folders(file: str) -> dict[str, Path]:
     return {name: folder for name, folder in folders.items() if (folder / file).exists()}
 
 
+def flavours_of_families() -> dict[str, str]:
+    """Flavour -> family, for each flavour in the folder of a family. Nothing of a family is imported."""
+    found: dict[str, str] = {}
+    for family, folder in family_folders("flavours").items():
+        found |= {path.stem: family for path in sorted((folder / "flavours").glob("*.py")) if path.stem != "__init__"}
+    return found
+
+
 def fragment_folders() -> list[Path]:
     """The folders of configurations that come with the library, and with each family of servers."""
     return [FRAGMENTS, *(folder / "fragments" for folder in family_folders("fragments").values())]

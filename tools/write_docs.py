@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from ibench_lib import errors, schema
 from ibench_lib.cli import changes
 from ibench_lib.cli import main as cli
-from ibench_lib.paths import SQL
+from ibench_lib.store import catalogue
 from tools import public_api
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,10 +83,12 @@ def faults_document() -> str:
 def rules_document() -> str:
     """docs/stall-rules.md from the views `dip_causes` and `dip_rules`."""
     connection = duckdb.connect()
-    for name in ("dip_causes", "dip_rules"):
-        connection.execute(f"CREATE VIEW {name} AS {(SQL / 'views' / f'{name}.sql').read_text(encoding='utf-8')}")
+    views = {piece.name: piece.statement for piece in catalogue.pieces() if piece.kind == "views"}
+    for what in ("dip_causes", "dip_rules"):
+        for name in (*(name for name in views if name.endswith(f"_{what}")), what):
+            connection.execute(views[name])
     lines = [
-        "<!-- Written by tools/write_docs.py from ibench_lib/sql/views/dip_*.sql: change those, then `make fix`. -->",
+        "<!-- Written by tools/write_docs.py from the files *_dip_*.sql: change those, then `make fix`. -->",
         "# The rules that assign causes to dips",
         "",
         "[stalls.md](stalls.md) explains how points are added up. In `ibench sql`, `FROM dip_rules` shows these rules,",

@@ -20,7 +20,7 @@ from typing import Any
 
 import typer
 
-from ibench_lib.paths import LAKE_VARIABLE, NAME_RULE, RUN_ID_RULE, SQL, workload_folders, workspace
+from ibench_lib.paths import LAKE_VARIABLE, NAME_RULE, RUN_ID_RULE, SQL, family_folders, workload_folders, workspace
 
 _LARGEST_MANIFEST = 4 * 2**20
 """Bytes; a larger manifest is not read."""
@@ -102,6 +102,7 @@ def questions() -> Iterable[str]:
     """Questions and views, of the library and of its workloads."""
     folders = [SQL / name for name in _QUESTIONS]
     folders += [folder / "results" / "sql" for folder in workload_folders("results/sql").values()]
+    folders += [folder / "results" / "sql" for folder in family_folders("results/sql").values()]
     return [path.stem for folder in folders for path in folder.glob("*.sql")]
 
 

@@ -15,8 +15,9 @@ from typing import Literal, get_args
 
 from ibench_lib.errors import QueryError
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
-from ibench_lib.paths import PACKAGE, SQL, workload_folders
+from ibench_lib.paths import PACKAGE, SQL, family_folders, workload_folders
 from ibench_lib.schema import TABLES
+from ibench_lib.store import family_views
 from ibench_lib.store.index import quoted
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 from ibench_lib.store.sample_views import sample_views
@@ -139,10 +140,16 @@ def statements() -> dict[str, str]:
     return {piece.place: piece.statement for piece in pieces()}
 
 
+def sql_folders() -> list[Path]:
+    """The folders with SQL: the library's, each workload's and each family's."""
+    own = [*workload_folders("results/sql").values(), *family_folders("results/sql").values()]
+    return [SQL, *(folder / "results" / "sql" for folder in own)]
+
+
 @cache
 def pieces() -> tuple[Piece, ...]:
-    """All SQL: the files of ibench_lib/sql/ and of each workload's results/sql/, and what is made of declarations."""
-    folders = [SQL, *(folder / "results" / "sql" for folder in workload_folders("results/sql").values())]
+    """All SQL: ibench_lib/sql/, results/sql/ of each workload and family, and what is made of declarations."""
+    folders = sql_folders()
     found = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
     found += _made_pieces({piece.name for piece in found})
     names = [piece.called for piece in found]
@@ -229,6 +236,10 @@ def _made_pieces(there: set[str]) -> list[Piece]:
         ),
     ]
     texts += [("views", name, text) for name, text in sample_views().items()]
+    texts += [("views", "server_families", family_views.server_families())]
+    texts += [("views", "dip_causes", family_views.dip_causes(there))]
+    texts += [("views", "dip_rules", family_views.dip_rules(there))]
+    texts += [("macros", "family_dip_samples", family_views.family_dip_samples(there))]
     return [Piece(kind, name, f"{name}, which is made of declarations", text) for kind, name, text in texts]
 
 

@@ -4,7 +4,8 @@
 -- overlap no such second; 95 % of these are between `out_low` and `out_high`. All are NULL where nothing was sampled.
 -- `seen` is the dip itself: its seconds, rates and lost work. Each dip has rows, because the clients are always measured.
 --
--- Measures of a source are named <source>.<series>, as in `sampled`. These are computed here:
+-- Measures of a source are named <source>.<series>, as in `sampled`. Families of servers add theirs
+-- (`family_dip_samples`). These are computed here:
 -- clients.in_flight: statements in flight, mean over the second. clients.cpu_per_s: CPUs that the clients used.
 -- host.idle_share, host.cpu_steal_share: shares of all CPUs.
 -- host.others_cpu_share: share of all CPUs that was used by neither the server nor the clients.
@@ -172,6 +173,9 @@ WITH chosen AS (
             / nullif(sum(x.wait_s), 0) AS "waits.doublewrite_share"
     FROM dipped d JOIN waits x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
+), of_families AS MATERIALIZED (
+    SELECT s.*, touches_any(d.near, s.t_s - s.span_s, s.t_s) AS is_near
+    FROM family_dip_samples($ids, dipped) s JOIN dipped d USING (run_id, step_id)
 ), near AS (
     FROM dip_samples_near(clients)
     UNION ALL BY NAME FROM dip_samples_near(server)
@@ -181,6 +185,7 @@ WITH chosen AS (
     UNION ALL BY NAME FROM dip_samples_near(threads)
     UNION ALL BY NAME FROM dip_samples_near(states)
     UNION ALL BY NAME FROM dip_samples_near(waited)
+    UNION ALL BY NAME FROM dip_samples_near(of_families)
 ), compared AS (
     -- The overlap of a sample's interval with a dip; the sample is near it, at most a second before or after.
     SELECT
@@ -201,6 +206,7 @@ WITH chosen AS (
     UNION ALL BY NAME FROM dip_samples_outside(threads)
     UNION ALL BY NAME FROM dip_samples_outside(states)
     UNION ALL BY NAME FROM dip_samples_outside(waited)
+    UNION ALL BY NAME FROM dip_samples_outside(of_families)
 ), within AS (
     SELECT
         run_id, step_id, dip, measure,

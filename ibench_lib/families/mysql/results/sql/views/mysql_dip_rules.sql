@@ -1,0 +1,26 @@
+-- The rules of causes that dips on MySQL and the servers that descend from it may have: see `dip_rules`.
+SELECT * FROM (VALUES
+    ('lock', 3, 'states.lock_share', 'max', 'at least', 0.5, 0, 'at least half of the clients waited for such a lock'),
+    ('lock', 2, 'process.cpu_per_s', 'mean', 'falls to', 0.3, 0, 'the server hardly used CPU'),
+    ('row_locks', 3, 'server.row_locks_awaited_share', 'max', 'at least', 0.5, 0, 'at least half of the clients waited for a row lock'),
+    ('row_locks', 2, 'server.row_lock_wait_share', 'max', 'at least', 0.5, 0, 'waits for row locks took half of the time of the clients'),
+    ('row_locks', 2, 'clients.retries_per_s', 'max', 'times', 3, 1, 'deadlocks and lock timeouts were retried'),
+    ('checkpoint', 3, 'server.redo_file_waits_per_s', 'max', 'times', 2, 1, 'the log writer waited for space in the redo files'),
+    ('checkpoint', 3, 'server.redo_is_full', 'mean', 'at least', 0.9, 0, 'the checkpoint age was at the limit at which writers wait'),
+    ('checkpoint', 2, 'server.sync_flush_share', 'max', 'rises to', 0.5, 0.5, 'most of the pages written were flushed for a checkpoint'),
+    ('checkpoint', 2, 'server.redo_full_share', 'max', 'rises to', 0.95, 0.1, 'the checkpoint age rose to 95 % of its limit or more'),
+    ('checkpoint', 2, 'server.pages_flushed_sync_per_s', 'max', 'times', 2, 10, 'pages were flushed for a checkpoint'),
+    ('checkpoint', 2, 'server.sync_flush_waits_per_s', 'max', 'times', 2, 1, 'threads waited for that flushing'),
+    ('redo', 3, 'server.redo_waits_per_s', 'max', 'times', 2, 10, 'threads waited for space in the log buffer'),
+    ('redo', 3, 'server.redo_flush_ms', 'max', 'times', 3, 5, 'an fsync of the redo log took at least 3 times as long'),
+    ('redo', 2, 'server.redo_pending_fsyncs', 'mean', 'at least', 0.7, 0, 'an fsync of the redo log was under way most of the time'),
+    ('redo', 2, 'device.flush_ms', 'max', 'times', 3, 5, 'flushes of the device took at least 3 times as long'),
+    ('free_pages', 3, 'server.free_page_waits_per_s', 'max', 'times', 2, 1, 'threads waited for a free page'),
+    ('free_pages', 3, 'server.single_page_searches_per_s', 'max', 'times', 2, 10, 'threads looked for single pages to flush'),
+    ('free_pages', 2, 'server.free_share', 'min', 'at most', 0.01, 0, 'at most 1 % of the buffer pool was free'),
+    ('doublewrite', 2, 'waits.doublewrite_share', 'max', 'at least', 0.2, 0, 'at least 20 % of the time waited was for its file or mutex'),
+    ('purge', 3, 'server.purge_delay_us', 'max', 'at least', 1, 0, 'the server delayed statements'),
+    ('purge', 2, 'threads.purge_share', 'mean', 'times', 2, 0.3, 'the share of purge in the CPU of the server rose by 30 points or more'),
+    ('purge', 2, 'server.history_list_length', 'max', 'times', 10, 1000, 'the history list was at least 10 times as long'),
+    ('storage', 3, 'server.writes_stuck', 'mean', 'at least', 0.3, 0, 'a checkpoint was due, and not a page was written')
+) rules(cause, points, measure, statistic, test, threshold, least, says)
