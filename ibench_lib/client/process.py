@@ -14,10 +14,9 @@ import termios
 from dataclasses import asdict
 from typing import Any
 
-from ibench_lib.base.python_process import python_module
+from ibench_lib.base.python_process import python_module, python_path
 from ibench_lib.base.tether import tethered
 from ibench_lib.client.spec import Spec
-from ibench_lib.paths import SOURCE_ROOT
 
 PIPE_BYTES = 1 << 20
 """What a worker can say before the runner must read it, or the worker waits: minutes of seconds, not half a one."""
@@ -131,7 +130,7 @@ def _environment() -> dict[str, str]:
     # One thread per worker: numpy's thread pool would take the cores that the server needs.
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "PYTHONPATH": str(SOURCE_ROOT),
+        "PYTHONPATH": python_path(),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "LC_ALL": "C.UTF-8",

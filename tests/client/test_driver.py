@@ -18,6 +18,7 @@ from ibench_lib.runner.step import StepResult, run_step
 from ibench_lib.workloads.insert_benchmark.steps import Step, plan
 from ibench_lib.workloads.insert_benchmark.workers import OPERATIONS, spec, workers
 from ibench_lib.workloads.tpcc import statements as tpcc_statements
+from tests.fakes.linedb import entry_point
 from tests.fakes.linedb.server import LineServer
 from tests.waiting import PATIENCE_S
 from tests.workloads.insert_benchmark.options import Options, options
@@ -98,11 +99,14 @@ def test_a_family_without_sql_for_a_workload_fails_its_step_in_one_line(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["text", "prepared"])
-def test_a_workload_runs_on_a_family_of_servers_of_its_own(tmp_path: Path, protocol: str) -> None:
+def test_a_workload_runs_on_a_family_of_servers_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
     """Another wire, SQL, prepared statements, errors and address; nothing outside of tests/fakes/linedb knows them."""
     chosen = options(clients=1, engine="rocksdb", protocol=protocol, steps=["l.i0", "l.x", "qr100"], queriers=1)
     load, index, query = plan(chosen, SETUP, 1.0)
     load, query = replace(load, amount=2_000), replace(query, seconds=2.0)
+    monkeypatch.setenv("PYTHONPATH", str(entry_point(tmp_path)))
     with LineServer(tmp_path, busy_every=7) as server:
         server.ask(
             "CREATE TABLE pi1 (transactionid INTEGER PRIMARY KEY, dateandtime TEXT, cashregisterid INT, "

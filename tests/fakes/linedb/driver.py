@@ -1,4 +1,4 @@
-"""The driver of the fake server, and where its SQL for the Insert Benchmark lies. It shares nothing with MySQL's.
+"""The driver of the fake servers. It shares nothing with MySQL's.
 
 A command is the SQL text as it is or, of a prepared statement, a zero byte and JSON: the text and its values.
 """
@@ -11,16 +11,12 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ibench_lib.client import driver
 from ibench_lib.client.driver import LOCK_TIMEOUT, ConnectionLost, Row, StatementError
-from ibench_lib.workloads.insert_benchmark import statements
-
-statements.__path__.append(str(Path(__file__).parent / "insert_benchmark"))  # as another distribution would add its own
 
 _RETRY_REASONS = {"BUSY": LOCK_TIMEOUT}
 
@@ -79,7 +75,7 @@ class Connection:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(timeout_s)
         try:
-            self._socket.connect(address["path"])
+            self._socket.connect(address["unix_socket"])
         except OSError as error:
             raise ConnectionLost(str(error)) from error
 

@@ -19,7 +19,7 @@ class LineServer:
     """
 
     def __init__(self, folder: Path, busy_every: int | None = None) -> None:
-        self.address = {"path": str(folder / "line.sock"), "who": "nobody"}
+        self.address = {"unix_socket": str(folder / "line.sock"), "user": "nobody", "password": ""}
         self._database = sqlite3.connect(folder / "rows.db", isolation_level=None, check_same_thread=False)
         self._lock, self._busy_every, self._changes = threading.Lock(), busy_every, 0
         self.refused = 0
@@ -27,7 +27,7 @@ class LineServer:
 
     def __enter__(self) -> LineServer:
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(self.address["path"])
+        self._listener.bind(self.address["unix_socket"])
         self._listener.listen()
         threading.Thread(target=self._accept, daemon=True).start()
         return self

@@ -7,6 +7,13 @@ from collections.abc import Sequence
 NO_UNIQUE_CHECKS = BULK_LOAD_ON = BULK_LOAD_OFF = "SELECT 'there is no such setting'"
 
 
+def create_table(table: str, engine: str) -> str:
+    return (
+        f"CREATE TABLE {table} (transactionid INTEGER PRIMARY KEY, dateandtime TEXT, cashregisterid INT, "
+        "customerid INT, productid INT, price INT, data TEXT)"
+    )
+
+
 def clock_of(table: str) -> str:
     last = f"SELECT dateandtime FROM {table} ORDER BY transactionid DESC LIMIT 1"
     return f"SELECT strftime('%s', ({last})) - strftime('%s', '2023-01-01')"
@@ -22,5 +29,6 @@ def query_by(table: str, index: str, columns: str, condition: str, order: str, l
 
 
 def add_indexes(table: str, indexes: Sequence[tuple[str, str]], engine: str) -> list[str]:
-    """It has no statement for several indexes, so they are made one by one."""
-    return [f"CREATE INDEX {name} ON {table} ({columns})" for name, columns in indexes]
+    """It has no statement for several indexes: one by one, or several statements in one text."""
+    made = [f"CREATE INDEX {name} ON {table} ({columns})" for name, columns in indexes]
+    return made if engine == "rocksdb" else [";".join(made)]

@@ -1,0 +1,1 @@
+"""The family's only flavour."""

@@ -1,0 +1,1 @@
+"""Its SQL for each workload."""
