@@ -189,3 +189,52 @@ def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
     modules = dict(library_imports())
     modules[module] = modules.get(module, set()) | {imported}
     assert violations(modules, rules())
+
+
+OF_MYSQL = re.compile(r"mysql|maria|innodb|rocksdb|myrocks|percona|xtradb|my\.cnf|SHOW (GLOBAL|ENGINE)", re.IGNORECASE)
+HOME_OF_MYSQL = ("families/mysql/*", "client/mysql/*", "workloads/*/statements/mysql.py", "servers/sources/*")
+STILL_NAMES_MYSQL = """
+    analysis/explain.py base/mysql.py cli/config.py cli/doctor.py cli/project.py cli/servers.py configs/resolve.py
+    metrics.py publish/evidence.py runner/cell.py runner/description.py runner/folders.py runner/preflight.py
+    runner/server.py runner/space.py schema.py server_figures.py servers/catalogue.py servers/datadir.py
+    servers/find.py servers/flavours/flavour.py servers/inspection.py servers/on_this_machine.py servers/remote.py
+    show/compare/tables.py show/costs/tables.py show/step_detail/panels.py show/waits/tables.py
+    sql/macros/dip_measures.sql sql/steps/waits_captured.sql sql/views/any_dip_rules.sql sql/views/noise_facts.sql
+    store/manifest.py store/recover.py store/transfer.py workloads/insert_benchmark/client.py
+    workloads/insert_benchmark/options.py workloads/insert_benchmark/results/sql/workload.sql
+    workloads/insert_benchmark/results/statements.py workloads/insert_benchmark/workers.py
+    workloads/insert_benchmark/workload.py workloads/linkbench/options.py workloads/linkbench/requester.py
+    workloads/linkbench/tables.py workloads/sysbench/client.py workloads/sysbench/options.py
+    workloads/sysbench/steps.py workloads/tpcc/options.py workloads/tpcc/profiles.py workloads/tpcc/results/tables.py
+    workloads/tpcc/tables.py workloads/workload.py
+"""
+"""What names MySQL's things outside of its family. Nothing may be added to it."""
+
+
+def words_of(path: Path) -> str:
+    """The names and texts in the code of a file, without comments and docstrings."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".sql":
+        return re.sub(r"--.*", "", text)
+    tree, found = ast.parse(text), []
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docs:
+            found.append(str(node.value))
+        for name in ("id", "attr", "name", "arg", "module"):
+            found.append(str(getattr(node, name, "")))
+    return "\n".join(found)
+
+
+def test_names_of_mysql_do_not_leak_out_of_its_family() -> None:
+    paths = {path.relative_to(ROOT / LIBRARY).as_posix(): path for path in (ROOT / LIBRARY).rglob("*.*")}
+    naming = {
+        name
+        for name, path in paths.items()
+        if path.suffix in (".py", ".sql")
+        and not any(fnmatchcase(name, home) for home in HOME_OF_MYSQL)
+        and OF_MYSQL.search(words_of(path))
+    }
+    known = set(STILL_NAMES_MYSQL.split())
+    assert naming - known == set(), "what is MySQL's belongs into ibench_lib/families/mysql"
+    assert known - naming == set(), "take them off the list"

@@ -106,5 +106,5 @@ def test_it_runs_from_its_option_file_to_a_page_with_its_own_cause_of_dips(insta
     collectors = installed.ibench("sql", "SELECT collector FROM collectors WHERE samples > 0")
     assert "line_figures" in collectors and "innodb_status" not in collectors
     page = installed.ibench("post", "--experiment", "another")
-    (html,) = (installed.home / "data" / "posts").glob("*.html")
-    assert "compaction" in html.read_text(), page
+    (html,) = (installed.home / "data" / "posts").glob("*/index.html")
+    assert "LineDB compacted its file" in html.read_text(), page
