@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.planned import Planned
 from ibench_lib.servers.flavours.flavour import flavour_of
-
-_SYSTEM = re.compile(r"ibdata\w*(:[^;]*)?(;ibdata\w*(:[^;]*)?)*")
 
 _OF_THE_KERNEL = ("/proc", "/sys", "/dev")
 _MEMORY = Path("/dev/shm")
@@ -63,16 +60,9 @@ def require_folders(planned: Planned, engine: str) -> None:
                 f"{where} has a folder for {what}, but the server {build.label} is remote",
                 hint="leave `storage` out: a remote server keeps its files where they are",
             )
-        if what != "data" and (engine != "innodb" or what not in flavour_of(build).movable):
-            raise ExperimentError(
-                f"{where} has a folder for {what}, which is InnoDB's, but the tables are of engine {engine}",
-                hint="give a folder for data only: it holds all files",
-            )
-        if what == "system" and not _SYSTEM.fullmatch(planned.config.value("innodb_data_file_path") or "ibdata1"):
-            raise ExperimentError(
-                f"{where} has a folder for system, but innodb_data_file_path names files that are not called ibdata",
-                hint="call them ibdata1, ibdata2 and so on, or leave `system` out",
-            )
+        refused = None if what == "data" else flavour_of(build).cannot_move(what, engine, planned.config)
+        if refused is not None:
+            raise ExperimentError(f"{where} has a folder for {what}, {refused[0]}", hint=refused[1])
         if not folder.is_dir():
             raise HostUnfit(
                 f"{where}: {folder} for {what} is not a folder on this host", hint="create it, or mount its disk"

@@ -70,7 +70,7 @@ def _of_server(
     data_bytes = needed_bytes(build, config, tables_bytes)
     if "redo" in folders and not copied:  # a copy of a snapshot has the redo log until it is moved
         data_bytes -= log_bytes
-    if "system" in folders and (config.value("innodb_file_per_table") or "").upper() in ("0", "OFF", "FALSE"):
+    if "system" in folders and flavour_of(build).tables_in_system(config):
         data_bytes, system_bytes = data_bytes - tables_bytes, system_bytes + tables_bytes
     found = [(folders.get("data", workspace.sandboxes), data_bytes, "the server's data")]
     if "redo" in folders:

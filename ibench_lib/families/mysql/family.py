@@ -186,6 +186,7 @@ _LAYOUT = re.compile(
 # Files of the data that an option may put outside of the data directory, where a snapshot does not include them.
 _PLACES = re.compile(r"innodb\w*(_dirs?|_path|_directories|_doublewrite_file)|aria_log_dir_path|log_bin(_index)?")
 _IS_PATH = re.compile(r"\w*(_dirs?|_path|_directories|_file|_index)")
+_SYSTEM = re.compile(r"ibdata\w*(:[^;]*)?(;ibdata\w*(:[^;]*)?)*")
 # The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
 _POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
 
@@ -339,6 +340,18 @@ class MySQLFamily(Flavour):
 
     def places_files(self, name: str) -> bool:
         return _PLACES.fullmatch(name) is not None
+
+    def cannot_move(self, what: str, engine: str, config: ServerConfig) -> tuple[str, str] | None:
+        if engine != "innodb" or what not in self.movable:
+            refused = f"which is InnoDB's, but the tables are of engine {engine}"
+            return refused, "give a folder for data only: it holds all files"
+        if what == "system" and not _SYSTEM.fullmatch(config.value("innodb_data_file_path") or "ibdata1"):
+            refused = "but innodb_data_file_path names files that are not called ibdata"
+            return refused, "call them ibdata1, ibdata2 and so on, or leave `system` out"
+        return None
+
+    def tables_in_system(self, config: ServerConfig) -> bool:
+        return (config.value("innodb_file_per_table") or "").upper() in ("0", "OFF", "FALSE")
 
     def is_path(self, name: str) -> bool:
         return _IS_PATH.fullmatch(name) is not None

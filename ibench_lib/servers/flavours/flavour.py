@@ -207,6 +207,15 @@ class Disk(Protocol):
     def places_files(self, name: str) -> bool:
         """Whether an option can put data files outside of the data directory."""
 
+    def cannot_move(self, what: str, engine: str, config: ServerConfig) -> tuple[str, str] | None:
+        """Why files of tables of an engine cannot lie in a folder for `what`, and what to do; None if they can.
+
+        `what` is as in `Program.movable`, or not there.
+        """
+
+    def tables_in_system(self, config: ServerConfig) -> bool:
+        """Whether tables lie in the files that are moved as `system`."""
+
     def is_path(self, name: str) -> bool:
         """Whether an option's value is a path."""
 

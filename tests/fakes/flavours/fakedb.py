@@ -161,6 +161,12 @@ class FakeDB:
     def places_files(self, name: str) -> bool:
         return name == "data_place"
 
+    def cannot_move(self, what: str, engine: str, config: ServerConfig) -> tuple[str, str] | None:
+        return f"and nothing of {self.name} can be moved", "leave it out"
+
+    def tables_in_system(self, config: ServerConfig) -> bool:
+        return False
+
     def is_path(self, name: str) -> bool:
         return name == "data_place"
 
