@@ -153,7 +153,7 @@ class Bench:
         connection = Connection(address, None, timeout_s=60)
         connection.query(f"CREATE DATABASE {DATABASE}")
         connection.query(f"USE {DATABASE}")
-        for statement in WORKLOAD.prepare(options, SETUP):
+        for statement in WORKLOAD.prepare(options, SETUP, "mysql"):
             connection.query(statement)
         connection.close()
 
@@ -216,6 +216,7 @@ class Bench:
         assert process is not None
         return Scene(
             origin_ns=self.origin_ns,
+            family="mysql",
             address=self.address,
             server_pid=lambda: process.pid,
             datadir=self.box.datadir,

@@ -44,6 +44,7 @@ from ibench_lib.workloads.insert_benchmark import workers
 from ibench_lib.workloads.insert_benchmark.client import make_role
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options
 from ibench_lib.workloads.insert_benchmark.rows import COLUMNS
+from ibench_lib.workloads.insert_benchmark.statements.mysql import create_table
 from ibench_lib.workloads.insert_benchmark.steps import plan
 
 try:
@@ -299,7 +300,7 @@ def prepare(address: Address) -> None:
     step = plan(OPTIONS, PRESET_SETUPS["cached"], 1.0)[0]
     for number in range(1, CONNECTIONS + 1):
         for table in (f"q{number}", f"w{number}"):
-            connection.query(workers.create_table(table, OPTIONS))
+            connection.query(create_table(table, OPTIONS.engine))
         fill(connection, f"q{number}", ROWS)
         indexer = workers.Worker(client=number, role="indexer", operations=("create_index",), table=f"q{number}")
         role = make_role(workers.spec(OPTIONS, step, indexer, 0), connection)

@@ -135,7 +135,7 @@ def create(workload: Workload, options: Any, setup: Any, address: dict[str, Any]
     connection.query(f"DROP DATABASE IF EXISTS {database}")
     connection.query(f"CREATE DATABASE {database}")
     connection.query(f"USE {database}")
-    for statement in workload.prepare(options, setup):
+    for statement in workload.prepare(options, setup, "mysql"):
         connection.query(statement)
     connection.close()
 

@@ -223,9 +223,13 @@ def run(
         if forced and "gcc" in forced.needs:
             build, scene.fsync_switch = slow_fsync(place, build)
         injector = Injector(scene, forced, each, load.step)
-        collectors = session.collectors()
-        session.collectors = lambda: {**collectors, "where": watching(scene)}
-        stack.callback(setattr, session, "collectors", lambda: collectors)
+        collectors = session.collectors
+
+        def with_where(family: str | None = None) -> dict[str, type[Collector]]:
+            return {**collectors(family), "where": watching(scene)}
+
+        session.collectors = with_where
+        stack.callback(setattr, session, "collectors", collectors)
         manifest = run_cell(loaded, plan_cell(loaded, loaded.cells()[0], build), place, injector)
     return manifest.run_id, injector.done
 
