@@ -6,7 +6,6 @@ import pytest
 
 from ibench_lib.configs.meaning import KnownOptions, differences, differences_of_builds, meaning, not_in_force
 from ibench_lib.configs.resolve import complete, resolve
-from ibench_lib.configs.syntax import MY_CNF
 from ibench_lib.errors import ConfigError
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.accepts import check
@@ -15,27 +14,6 @@ from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.variables import known_options
 from tests.command import ibench, refused
 from tests.configs.resolved import config
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("1G", "1073741824"),
-        ("ON", "1"),
-        ("off", "FALSE"),
-        ("10000", "10000.000000"),
-        ("NO_UNSIGNED_SUBTRACTION,no_engine_substitution", "NO_ENGINE_SUBSTITUTION,NO_UNSIGNED_SUBTRACTION"),
-        ("crc32", "CRC32"),
-        ("", ""),
-    ],
-)
-def test_values_that_mean_the_same(first: str, second: str) -> None:
-    assert MY_CNF.canonical(first) == MY_CNF.canonical(second)
-
-
-@pytest.mark.parametrize(("first", "second"), [("1G", "1M"), ("ON", "OFF"), ("a,b", "a"), ("2", "1"), ("", "x")])
-def test_values_that_do_not(first: str, second: str) -> None:
-    assert MY_CNF.canonical(first) != MY_CNF.canonical(second)
 
 
 @pytest.mark.fault("F19")
