@@ -118,7 +118,7 @@ def run(
     configs = workspace.root / "configs"
     configs.mkdir()
     (configs / "cy10a.cnf").write_text(f"[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n{cnf}")
-    monkeypatch.setattr("ibench_lib.configs.resolve.FRAGMENTS", configs)
+    monkeypatch.setattr("ibench_lib.paths.FRAGMENTS", configs)
     monkeypatch.setattr("ibench_lib.runner.server.Sandbox", Seen)
     # Steps that something else ends are given more rows than any disk has room for.
     monkeypatch.setattr("ibench_lib.runner.space.require_space", lambda *_, **__: [])

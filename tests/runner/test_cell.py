@@ -88,7 +88,7 @@ def experiment(
     configs.mkdir()
     (configs / "cy10a.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
     (configs / "p1.cnf").write_text("[mysqld]\ninnodb_purge_batch_size=1\ninnodb_purge_threads=1\n")
-    monkeypatch.setattr("ibench_lib.configs.resolve.FRAGMENTS", configs)
+    monkeypatch.setattr("ibench_lib.paths.FRAGMENTS", configs)
     path = tmp_path / "tiny.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "l_i1_rows": l_i1_rows, "seconds": seconds} + f"{more}\n")
     return load_experiment(path)

@@ -48,7 +48,7 @@ def made(
     configs = tmp_path / "configs"
     configs.mkdir()
     (configs / "cy10a.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
-    monkeypatch.setattr("ibench_lib.configs.resolve.FRAGMENTS", configs)
+    monkeypatch.setattr("ibench_lib.paths.FRAGMENTS", configs)
     path = tmp_path / "tiny.yaml"
     path.write_text(TEXT % {"steps": steps, "more": f", {more}" if more else "", "seconds": seconds})
     manifest = run(load_experiment(path), build, workspace, Watcher())
