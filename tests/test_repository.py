@@ -34,6 +34,8 @@ from ibench_lib.store import reader
 from tests.places import ROOT
 from tools import conda, notebooks, public_api, run_tests, write_docs
 
+pytestmark = pytest.mark.lake
+
 LIBRARY = "ibench_lib"
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.ask.pairs import metric
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.parametrize(
     ("name", "a", "b", "verdict"),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.costs import cost_ratios
 from tests.show.saying import frame_of
+
+pytestmark = pytest.mark.lake
 
 
 def test_history_lists_are_compared_within_a_flavour_only() -> None:

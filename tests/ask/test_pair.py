@@ -27,6 +27,8 @@ from tests.show.parsed import Parsed
 from tests.store.test_compare_questions import change_manifest
 from tests.synthetic import Run, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 PARAMETERS: dict[str, Any] = {
     "experiment": "demo", "runs": [], "a": "", "b": "", "setups": [], "steps": [], "palette": "default",
 }  # fmt: skip

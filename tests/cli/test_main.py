@@ -17,6 +17,8 @@ from tests.command import PROGRAM, completed, ibench, refused
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_the_server_does(
     build: Build, workspace: Workspace

@@ -1,8 +1,12 @@
 """Counts and words that several commands print."""
 
+import pytest
+
 from ibench_lib.cli.output import done_elsewhere
 from ibench_lib.paths import Workspace
 from tests.synthetic import Run, write_runs
+
+pytestmark = pytest.mark.lake
 
 
 def test_finished_cells_of_other_experiments_are_counted_in_words(workspace: Workspace) -> None:

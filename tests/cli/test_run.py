@@ -19,6 +19,8 @@ from tests.command import PROGRAM, ibench, refused
 from tests.faults import Victim, survivors
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_cell_that_does_not_fit_on_the_disk_is_refused_before_it_runs(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch

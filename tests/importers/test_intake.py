@@ -27,6 +27,8 @@ from ibench_lib.workloads import workload
 from tests.cli.test_main import ibench, refused
 from tests.importers.handed_over import Stub, hand_over, run_with, take, write
 
+pytestmark = pytest.mark.lake
+
 ADDED = Path(__file__).parent / "added"
 
 

@@ -37,6 +37,8 @@ from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.runner.cells import OTHERS, Watcher, experiment, nothing_left, rows, run, the_run
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.lake
+
 """Processes that ran before the test: what other tests of the session share, such as a server or a browser."""
 
 

@@ -10,6 +10,8 @@ from ibench_lib.store.verify import verify
 from tests.store.dead import DEAD
 from tests.synthetic import Run, begin_run, end_run
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_run_that_is_being_written_is_left_alone(workspace: Workspace) -> None:
     writer = begin_run(workspace, DEAD, sealed=("l.i0", "l.x"))

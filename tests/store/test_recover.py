@@ -15,6 +15,8 @@ from ibench_lib.store.verify import verify
 from tests.store.dead import DEAD, altered
 from tests.synthetic import Run, begin_run, die
 
+pytestmark = pytest.mark.lake
+
 
 def dead_run(workspace: Workspace) -> Path:
     die(begin_run(workspace, DEAD, sealed=("l.i0", "l.x")))

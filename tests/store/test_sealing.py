@@ -15,6 +15,8 @@ from tests.places import ROOT
 from tests.store.dead import DEAD, altered
 from tests.synthetic import begin_run, end_run, manifest_of
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_journal_that_loses_rows_while_its_run_goes_on_fails_the_step(workspace: Workspace) -> None:
     writer = begin_run(workspace, DEAD, sealed=("l.i0",))

@@ -15,6 +15,8 @@ from tests.show.parsed import Parsed
 from tests.show.saying import made_of
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.long
 @pytest.mark.slow

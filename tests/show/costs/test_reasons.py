@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
+import pytest
 
 from ibench_lib.analysis.costs import telling_costs
 from ibench_lib.analysis.verdicts import Ratio
@@ -13,6 +14,8 @@ from ibench_lib.ask.bases import bases
 from ibench_lib.show.costs.reasons import reasons, reasons_said
 from tests.show.parsed import Parsed
 from tests.show.saying import frame_of
+
+pytestmark = pytest.mark.lake
 
 
 def clear(value: float) -> Ratio:

@@ -19,6 +19,8 @@ from tests.places import ROOT
 from tests.show.stalled import WRITTEN, l_i1, l_i1_of, one, unlinked
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 READ = (7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8)  # a single page, in the stall
 
 

@@ -14,6 +14,8 @@ from tests.shared import asked
 from tests.show.stalled import STALLED, l_i1, l_i1_of, one
 from tests.synthetic import Run, begin_run, die, flushed
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.slow
 def test_a_stall_is_the_seconds_under_half_of_the_median() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.show.waits.sentences import waits_statements
@@ -14,6 +16,8 @@ from tests.places import ROOT
 from tests.shared import lake_of
 from tests.show.waited import COUNTED, interval, timed
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def counted(config: str, minute: int, waits: int, repeat: int = 1) -> Run:

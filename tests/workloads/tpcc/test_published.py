@@ -18,6 +18,8 @@ from tests.show.parsed import Parsed
 from tests.synthetic import Run
 from tests.workloads.tpcc.results.runs import write
 
+pytestmark = pytest.mark.lake
+
 FIGURES = ROOT / "data" / "published" / "tpcc_fast_storage.csv"
 SOURCE = "InnoDB, InnoDB-plugin vs XtraDB on fast storage, Vadim Tkachenko, April 17, 2014"
 XTRADB = "xtradb-1.0.6-9.logs_on_raid10 (published)"

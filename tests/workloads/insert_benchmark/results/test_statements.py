@@ -12,6 +12,8 @@ from ibench_lib.show.kit.table_cells import factor_text
 from tests.show.saying import frame_of, made_of, spoken, step
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 FULL: dict[str, Any] = {
     "clients": 2, "engine": "innodb", "data_length": [10, 20], "protocol": "prepared", "transport": "socket",
     "settle": "flush", "count_rows": True, "queriers": 1, "query_rows": 10, "secondary_indexes": 3,

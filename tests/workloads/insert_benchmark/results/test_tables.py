@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.paths import WORKLOADS, Workspace
@@ -14,6 +15,8 @@ from tests.shared import asked
 from tests.show.parsed import Parsed, golden
 from tests.show.saying import made_of
 from tests.synthetic import Run, answer
+
+pytestmark = pytest.mark.lake
 
 
 def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None:

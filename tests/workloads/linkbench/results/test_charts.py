@@ -11,6 +11,8 @@ from ibench_lib.workloads.linkbench.inputs import OPERATIONS
 from tests.show.parsed import Parsed
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.lake
+
 
 def test_tables_and_chart_show_every_dbms(lake: Any) -> None:
     summary = answer(lake, "linkbench_summary")

@@ -15,6 +15,8 @@ from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer
 from tests.workloads.linkbench.results.runs import write
 
+pytestmark = pytest.mark.lake
+
 
 def test_repeats_take_the_steps_in_orders_of_their_own_and_control_is_held_against_the_first_of_its_run(
     workspace: Workspace,

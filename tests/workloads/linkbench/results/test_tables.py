@@ -16,6 +16,8 @@ from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer
 from tests.workloads.linkbench.results.runs import write
 
+pytestmark = pytest.mark.lake
+
 
 def test_statements_are_totals_of_the_runs_that_the_server_counted(workspace: Workspace) -> None:
     for repeat, rate in ((1, 100), (2, 150), (3, 50)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 from playwright.sync_api import Browser
 
 import ibench_lib as ib
@@ -14,6 +15,8 @@ from tests.publish.browsing import open_page
 from tests.show.parsed import Parsed
 from tests.synthetic import answer
 from tests.workloads.sysbench.results.runs import micro
+
+pytestmark = pytest.mark.lake
 
 
 def test_the_heat_map_has_a_row_for_each_test_in_groups_and_a_column_for_each_other_dbms(workspace: Workspace) -> None:

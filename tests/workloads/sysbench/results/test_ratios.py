@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
+import pytest
 from great_tables import GT
 
 import ibench_lib as ib
@@ -14,6 +15,8 @@ from ibench_lib.show.kit.chart_text import describe
 from ibench_lib.show.kit.display import Html, Shown
 from tests.synthetic import answer
 from tests.workloads.sysbench.results.runs import micro
+
+pytestmark = pytest.mark.lake
 
 
 def ratios_of(post: Selection) -> Shown:

@@ -16,6 +16,8 @@ from ibench_lib.store import reader
 from tests.synthetic import Run, answer
 from tests.workloads.sysbench.results.runs import PROGRAM, RATES, write
 
+pytestmark = pytest.mark.lake
+
 
 def test_each_number_of_connections_is_said(lake: Any) -> None:
     post = choose(lake, "demo")

@@ -14,6 +14,8 @@ from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer
 from tests.workloads.sysbench.results.runs import write
 
+pytestmark = pytest.mark.lake
+
 
 def test_rates_percentiles_and_scale_up(lake: Any) -> None:
     summary = answer(lake, "sysbench_summary").filter(dbms="system.a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.paths import Workspace
@@ -10,6 +11,8 @@ from ibench_lib.store import reader
 from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer
 from tests.workloads.tpcc.results.runs import KIND, write
+
+pytestmark = pytest.mark.lake
 
 
 def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:

@@ -16,6 +16,8 @@ from tests.synthetic import BIN_2_S, Run, answer
 from tests.workloads.tpcc.results.runs import KIND, said_of, square, write
 from tests.workloads.tpcc.warehouse import options, setup
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_rate_that_falls_for_good_is_no_wave_and_is_said(workspace: Workspace) -> None:
     write(workspace, Run("steady"), [100] * 60)

@@ -14,6 +14,8 @@ from tests.show.parsed import Parsed
 from tests.synthetic import BIN_2_S, Run, answer
 from tests.workloads.tpcc.results.runs import KIND, said_of, square, write
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_square_wave_has_its_exact_number_depth_and_period(workspace: Workspace) -> None:
     """Five waves of 4 s every 12 s, to 30 %; the sixth is cut off by the end of the step and does not count."""
