@@ -11,6 +11,8 @@ from ibench_lib.schema import TABLES
 from ibench_lib.store.manifest import read_manifest
 from tests.importers.handed_over import hand_over, run_with, second
 
+pytestmark = pytest.mark.lake
+
 
 def test_no_second_is_invented(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     for table in intake._OF_A_SECOND:
