@@ -142,14 +142,13 @@ class History:
         """The points of costs that have a value, of steps in which there are any; the others of such a step, too."""
         of_costs = self.points.filter(pl.col("column") != RATE)
         known = of_costs.filter(pl.col("value").is_not_null()).select("line", "step").unique()
-        shown = of_costs.join(known, on=["line", "step"], how="semi").sort("step_id", maintain_order=True)
-        return derived(shown, self.points)
+        return of_costs.join(known, on=["line", "step"], how="semi").sort("step_id", maintain_order=True)
 
     @property
     def differing(self) -> pl.DataFrame:
         """The points of lines in which the rate of a step differs from that of the oldest release clearly."""
         lines = [place[0] for place, found in self.to_base.items() if place[2] == RATE and found.is_clear]
-        return derived(self.points.filter(pl.col("line").is_in(lines)), self.points)
+        return self.points.filter(pl.col("line").is_in(lines))
 
     def line(self, label: str) -> Line:
         """The line of that label, which must be there."""

@@ -25,7 +25,7 @@ _WHY = ("cost", "lag")
 _TAIL = "response_p99_ms"
 
 
-def pair_headline(chosen: Pair, palette: str = "default") -> Shown:
+def pair_headline(chosen: Pair) -> Shown:
     """What was compared, a strip for each step, and a sentence for each (`metric_values`).
 
     A strip has the rates of the step, the 99th percentile of its main operation, and those costs that differ beyond
@@ -75,7 +75,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Shown:
         TLDR_PLACE,
         attentions(chosen),
         f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
-        f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{key}</p>',
+        f'<div class="strips">{"".join(strips(titled, chosen.palette))}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")

@@ -82,7 +82,7 @@ def test_the_marks_of_the_table_are_explained_by_what_is_better() -> None:
     costs = frame_of("cpupq", base=[100, 101, 99], other=[50, 51, 49])
     rates = frame_of("throughput", base=[100, 101, 99], other=[200, 202, 198])
     frame = costs.with_columns(rates["throughput"], flavour=pl.lit("mysql"))
-    post: Any = SimpleNamespace(ask=lambda question: frame, bases=bases("base"))
+    post: Any = SimpleNamespace(ask=lambda question: frame, bases=bases("base"), palette="default")
     (table,) = reasons(post).items
     notes = " ".join(row[0] for row in Parsed(table).rows if row)
     assert "▲ better, ▼ worse: above 1.05 or below 0.95, and not by chance." in notes

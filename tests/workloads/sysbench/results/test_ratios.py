@@ -20,7 +20,7 @@ pytestmark = pytest.mark.lake
 
 
 def ratios_of(post: Selection) -> Shown:
-    return ib.sysbench_ratios(post.ask("sysbench_summary"), post.bases)
+    return ib.sysbench_ratios(post)
 
 
 def test_a_heat_map_of_one_dbms_says_that_there_is_no_other(workspace: Workspace) -> None:
