@@ -2,9 +2,8 @@
 
     import ibench_lib as ib
 
-    lake = ib.lake()
-    post = ib.choose(lake, "demo")
-    ib.each(post.ask("step_throughput"), ib.throughput_table)
+    post = ib.choose(ib.lake(), "demo")
+    ib.draw(post, ib.throughput_table)
 
 Names are loaded on first use: the processes that send load import this package too, and need none of them.
 """
