@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO, Any, ClassVar
 
 from ibench_lib.base.tether import tethered
-from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
 
 EVENTS = {
     "instructions": "instructions",
@@ -56,7 +56,7 @@ class PerfCounters(Collector):
     name: ClassVar[str] = "perf_counters"
     tables: ClassVar[tuple[str, ...]] = ("perf_counters",)
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(scene.scratch), "LC_ALL": "C"}
         self._process: subprocess.Popen[bytes] | None = None
