@@ -205,7 +205,7 @@ class Disk(Protocol):
         """Files of the data directory that list cached pages, by which a server would fill its cache at the start."""
 
 
-class Voice(Protocol):
+class ServerControl(Protocol):
     """The statements for a running server, and what it reports."""
 
     clean_stop: tuple[str, ...]
@@ -229,7 +229,7 @@ class Voice(Protocol):
         """The statement that deletes the binary logs, None where none are written."""
 
 
-class Flavour(Program, OptionFile, Disk, Voice, Protocol):
+class Flavour(Program, OptionFile, Disk, ServerControl, Protocol):
     """All of it."""
 
 
