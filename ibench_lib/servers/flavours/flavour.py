@@ -264,7 +264,7 @@ def find(name: str) -> Flavour:
     )
 
 
-class Flavoured(Protocol):
+class FlavouredBuild(Protocol):
     """A build, wherever its server is."""
 
     @property
@@ -276,12 +276,12 @@ class Flavoured(Protocol):
         """Its version as numbers."""
 
 
-def flavour_of(build: Flavoured) -> Flavour:
+def flavour_of(build: FlavouredBuild) -> Flavour:
     """The flavour of a build. Raises BuildNotFound if there is no flavour of that name."""
     return find(build.flavour)
 
 
-def rules_of(build: Flavoured) -> Rules:
+def rules_of(build: FlavouredBuild) -> Rules:
     """How a build reads option files, and what a configuration for it may say."""
     return flavour_of(build).rules(build.release)
 
