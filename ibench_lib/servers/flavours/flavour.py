@@ -100,7 +100,7 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Movable:
+class MovableFiles:
     """Files of a data directory that may lie elsewhere: the option that says where, and patterns of their names."""
 
     option: str
@@ -122,7 +122,7 @@ class Program(Protocol):
     """Options that initialising decides for good."""
     personal_files: tuple[str, ...]
     """Patterns of files that make a server that server: its identity, its keys. It makes new ones."""
-    movable: Mapping[str, Movable]
+    movable: Mapping[str, MovableFiles]
     """By what an experiment's `storage` calls them."""
     stop_signal: int
     """Makes it shut down cleanly."""

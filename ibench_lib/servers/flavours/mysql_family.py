@@ -18,7 +18,15 @@ from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.errors import RunFailed
 from ibench_lib.server_figures import available
 from ibench_lib.servers.flavours import mysql_options
-from ibench_lib.servers.flavours.flavour import Flavour, Inspection, Movable, Release, Setting, Settling, StartPlace
+from ibench_lib.servers.flavours.flavour import (
+    Flavour,
+    Inspection,
+    MovableFiles,
+    Release,
+    Setting,
+    Settling,
+    StartPlace,
+)
 from ibench_lib.servers.flavours.innodb_places import PLACES
 
 if TYPE_CHECKING:
@@ -34,8 +42,8 @@ _PLUGINS = {"rocksdb": ["ha_rocksdb"]}
 _CHUNK, _ALL_CHUNKS = 128 << 20, 1 << 30
 
 MOVABLE = {
-    "redo": Movable("innodb-log-group-home-dir", ("ib_logfile*", "#innodb_redo")),
-    "system": Movable("innodb-data-home-dir", ("ibdata*", "#ib_*dblwr")),
+    "redo": MovableFiles("innodb-log-group-home-dir", ("ib_logfile*", "#innodb_redo")),
+    "system": MovableFiles("innodb-data-home-dir", ("ibdata*", "#ib_*dblwr")),
 }
 
 RULES = Rules(
@@ -203,7 +211,7 @@ class MySQLFamily(Flavour):
         ]
     )
     personal_files: tuple[str, ...] = ("auto.cnf", "*.pem")
-    movable: Mapping[str, Movable] = MOVABLE
+    movable: Mapping[str, MovableFiles] = MOVABLE
     stop_signal: int = signal.SIGTERM
     small: tuple[Option, ...] = (Option("innodb_buffer_pool_size", "32M", "inspection"),)
     clean_stop: tuple[str, ...] = ("SET GLOBAL innodb_fast_shutdown = 0",)
