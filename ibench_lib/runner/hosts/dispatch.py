@@ -17,7 +17,7 @@ from typing import Any
 from ibench_lib.base.signals import Patience, signals_as_interrupts
 from ibench_lib.base.wording import count
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed
-from ibench_lib.runner.hosts.crew import ANSWER_S, Crew, Worker
+from ibench_lib.runner.hosts.crew import ANSWER_S, Worker, WorkerPool
 from ibench_lib.runner.hosts.worker import require_distributed
 from ibench_lib.runner.ledger import State
 from ibench_lib.runner.observer import Observer
@@ -49,7 +49,13 @@ class Dispatch:
     """
 
     def __init__(
-        self, planned: list[Planned], crew: Crew, tally: Tally, observer: Observer, receive: Receive, wait_s: float
+        self,
+        planned: list[Planned],
+        crew: WorkerPool,
+        tally: Tally,
+        observer: Observer,
+        receive: Receive,
+        wait_s: float,
     ) -> None:
         self._planned, self._crew, self._tally = planned, crew, tally
         self._observer, self._receive, self._wait_s = observer, receive, wait_s

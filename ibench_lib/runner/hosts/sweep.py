@@ -9,7 +9,7 @@ from typing import Any
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.hosts.crew import Crew, Worker, connected
+from ibench_lib.runner.hosts.crew import Worker, WorkerPool, connected
 from ibench_lib.runner.hosts.dispatch import Dispatch
 from ibench_lib.runner.hosts.shipment import code_identity, pack, receive
 from ibench_lib.runner.observer import Observer
@@ -61,7 +61,7 @@ def run_on_workers(
     request: dict[str, Any] = {"code": code_identity(), "experiment": pack(experiment), "store": store, "known": []}
     positions = [cell.position for cell in choose(experiment.cells(), only, without)]
     with connected(scheduler) as client:
-        crew = Crew(client, request, positions, cell_process, observer)
+        crew = WorkerPool(client, request, positions, cell_process, observer)
 
         def plan() -> list[Planned]:
             elsewhere = [] if shared is None else _stored(shared)
