@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ibench_lib.experiment.cells import LoadedExperiment
-    from ibench_lib.runner.planned import Planned
+    from ibench_lib.runner.planned import PlannedCell
 
 
 def run(
@@ -101,7 +101,7 @@ def worker_command(
     worker.serve(scheduler, name)
 
 
-def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[Planned], float]:
+def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[PlannedCell], float]:
     from ibench_lib.runner.forecast import Forecaster
 
     forecaster = Forecaster(place)
