@@ -21,7 +21,7 @@ from ibench_lib.analysis.changes import FOUND as FOUND
 from ibench_lib.analysis.changes import Change as Change
 from ibench_lib.analysis.changes import release_changes, unfit
 from ibench_lib.analysis.frames import SHORT_S, listed
-from ibench_lib.analysis.releases import Dated, Release, dated, is_next, release_of
+from ibench_lib.analysis.releases import Release, ReleaseDate, dated, is_next, release_of
 from ibench_lib.analysis.releases import line_text as line_text
 from ibench_lib.analysis.releases import release_text as release_text
 from ibench_lib.analysis.verdicts import Ratio
@@ -58,7 +58,7 @@ class Build:
     release: Release
     facts: Mapping[str, Any]
     build_ids: tuple[str, ...] = ()
-    dated: Dated | None = None
+    dated: ReleaseDate | None = None
 
     @property
     def text(self) -> str:
