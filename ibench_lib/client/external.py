@@ -121,7 +121,7 @@ class Lines:
             yield from self.add(b"\n")
 
 
-class Driven:
+class RunningProgram:
     """A program that runs: its process group, its output, and what it has said.
 
     Attributes
@@ -485,7 +485,7 @@ def _receive() -> dict[str, Any]:
 
 def main() -> None:
     """Drive one program from specification to totals."""
-    driven: Driven | None = None
+    driven: RunningProgram | None = None
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         if driven is None or not driven.loads:
@@ -502,7 +502,7 @@ def main() -> None:
         if why := cannot_start(program.argv[0]):
             _send("failed", error=f"cannot start {why}")
             return
-        driven = Driven(program, spec.operations[0], lambda row: _send("second", row=row))
+        driven = RunningProgram(program, spec.operations[0], lambda row: _send("second", row=row))
         if program.ready is not None:
             driven.connect()
             if driven.error:
@@ -528,7 +528,7 @@ def main() -> None:
     _send("done", totals=totals(driven, start_ns, spec.seconds), probes=[])
 
 
-def totals(driven: Driven, start_ns: int, seconds: float | None) -> dict[str, Any]:
+def totals(driven: RunningProgram, start_ns: int, seconds: float | None) -> dict[str, Any]:
     """The totals of table `workers`, with what is not known and why. T ends with the last interval that it reported."""
     error = driven.error and f"{driven.name}: {driven.error}"
     return {
