@@ -21,7 +21,7 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.stats.noise import Difference, judged_together, noise_of
-from ibench_lib.stats.profile_costs import LEAST_RUNS, PartCost, Profiled, part_costs
+from ibench_lib.stats.profile_costs import LEAST_RUNS, PartCost, RunProfile, part_costs
 
 LITTLE_TOLERANCE = 0.02
 """How far the mean number of statements in flight may be from what Little's law says, as a share."""
@@ -124,13 +124,13 @@ def explained_steps(chosen: Pair) -> list[tuple[str, str]]:
     return both.filter(pl.col("dbms") == 2).select("setup", "step").rows()
 
 
-def profiled_run(cost: float, stacks: Sequence[tuple[str, int]], parts: Callable[[str], Sequence[str]]) -> Profiled:
+def profiled_run(cost: float, stacks: Sequence[tuple[str, int]], parts: Callable[[str], Sequence[str]]) -> RunProfile:
     """One run's profile: stacks with their samples, and the parts that each stack counts for."""
     counts: Counter[str] = Counter()
     for stack, samples in stacks:
         for part in parts(stack):
             counts[part] += samples
-    return Profiled(cost, sum(samples for _, samples in stacks), counts)
+    return RunProfile(cost, sum(samples for _, samples in stacks), counts)
 
 
 def _common_setup(chosen: Pair, step: str) -> str:
