@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ibench_lib.stats.noise import FLOOR, PRIOR_DF, Difference, Judged, judged_together
+from ibench_lib.stats.noise import FLOOR, PRIOR_DF, Difference, Judgement, judged_together
 
 LEAST_RUNS = 2
 """Runs with a profile that a side needs for an interval."""
@@ -36,7 +36,7 @@ class RunProfile:
 
 
 @dataclass(frozen=True)
-class PartCost(Judged):
+class PartCost(Judgement):
     """A part on both sides: microseconds per operation, share of the samples, samples.
 
     `difference` is B less A in microseconds, None where there are too few runs or samples.
