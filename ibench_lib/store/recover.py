@@ -14,7 +14,7 @@ from ibench_lib.errors import LakeError
 from ibench_lib.paths import check_run_id
 from ibench_lib.schema import TABLES
 from ibench_lib.store import lock, sealing
-from ibench_lib.store.checksums import Verified
+from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.discovery import check_file
 from ibench_lib.store.journal import FOLDER, Journal, read_journal
@@ -136,7 +136,7 @@ def _damage(run_dir: Path, name: str, record: FileRecord) -> str | None:
     if sealing.table_of(name) not in TABLES:
         return None
     try:
-        check_file(run_dir / name, record, run_dir.name, Verified(None), [])
+        check_file(run_dir / name, record, run_dir.name, VerifiedFiles(None), [])
         pq.read_table(run_dir / name, page_checksum_verification=True).cast(TABLES[sealing.table_of(name)].arrow_schema)
     except Exception as error:  # a damaged file can raise any error
         return (str(error).splitlines() or [type(error).__name__])[0]
