@@ -29,7 +29,7 @@ from types import FrameType
 from typing import Any
 
 from ibench_lib.base.tether import tethered
-from ibench_lib.client.intervals import Counted, CountedSeconds, Reading, Seconds, Unreadable, require_possible
+from ibench_lib.client.intervals import CountedSeconds, IntervalCount, Reading, Seconds, Unreadable, require_possible
 from ibench_lib.client.program_threads import BUSY, ProgramThreads
 from ibench_lib.client.spec import Spec
 
@@ -50,7 +50,7 @@ class Program(ABC):
     environment : what is added to the client's environment.
     ready : the line by which it says that it is connected. It then begins its load when a line comes on its standard
         input, which is the common start of the step. None: it begins when it is started.
-    counts : whether it says `Counted` things, all of them exact; else it says `Reading`s.
+    counts : whether it says `IntervalCount` things, all of them exact; else it says `Reading`s.
     """
 
     argv: Sequence[str]
@@ -59,13 +59,13 @@ class Program(ABC):
     counts = False
 
     @abstractmethod
-    def read_line(self, line: str) -> Reading | Sequence[Counted] | None:
+    def read_line(self, line: str) -> Reading | Sequence[IntervalCount] | None:
         """What a line says of an interval. None: it cannot be read. An empty sequence: it can, and says nothing of one.
 
         Raises Unreadable.
         """
 
-    def finish(self, ran_s: float) -> Sequence[Counted]:
+    def finish(self, ran_s: float) -> Sequence[IntervalCount]:
         """What it has done as a whole, asked once it has ended well after so many seconds. Raises Unreadable."""
         return ()
 
@@ -288,7 +288,7 @@ class RunningProgram:
     def _take_in(self, lines: Iterator[str | None], arrived_s: float) -> None:
         if self.error:
             return
-        readings: list[Reading | Counted] = []
+        readings: list[Reading | IntervalCount] = []
         texts: list[tuple[int, str]] = []
         wrong: str | None = None
         for line in lines:
@@ -320,7 +320,7 @@ class RunningProgram:
         if wrong:
             self._fail(wrong)
 
-    def _add(self, readings: Sequence[Reading | Counted], arrived_s: float) -> None:
+    def _add(self, readings: Sequence[Reading | IntervalCount], arrived_s: float) -> None:
         self.seconds.add(readings, arrived_s)  # type: ignore[arg-type]  # a program says one kind only (`counts`)
 
     def _fail(self, error: str) -> None:
