@@ -54,7 +54,7 @@ def run(
     from ibench_lib.cli.progress import ExperimentProgress
     from ibench_lib.experiment.cells import load_experiment
     from ibench_lib.runner.events import EventLog
-    from ibench_lib.runner.observer import Both
+    from ibench_lib.runner.observer import ObserverList
 
     loaded, place = load_experiment(experiment), workspace()
     choice: dict[str, Any] = {
@@ -67,7 +67,7 @@ def run(
     # The forecasts of this lake apply to this host only.
     forecasts = _forecasts(loaded, place) if scheduler is None else None
     with ExperimentProgress(out, forecasts) as progress:
-        observer = Both([progress, EventLog(place, loaded.name, forecasts)])
+        observer = ObserverList([progress, EventLog(place, loaded.name, forecasts)])
         if scheduler is None:
             from ibench_lib.runner.sweep import run_experiment
 

@@ -87,7 +87,7 @@ EVENTS = tuple(name for name in vars(Observer) if not name.startswith("_"))
 """Every method of an observer."""
 
 
-class Both(Observer):
+class ObserverList(Observer):
     """Passes every event to several observers, one after another."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
@@ -95,7 +95,7 @@ class Both(Observer):
 
 
 def _forwarding(event: str) -> Callable[..., None]:
-    def forward(both: Both, *arguments: Any, **named: Any) -> None:
+    def forward(both: ObserverList, *arguments: Any, **named: Any) -> None:
         for observer in both._observers:
             getattr(observer, event)(*arguments, **named)
 
@@ -103,4 +103,4 @@ def _forwarding(event: str) -> Callable[..., None]:
 
 
 for _event in EVENTS:
-    setattr(Both, _event, _forwarding(_event))
+    setattr(ObserverList, _event, _forwarding(_event))

@@ -21,7 +21,7 @@ from ibench_lib.runner.events import EventLog, event_log
 from ibench_lib.runner.hosts import crew
 from ibench_lib.runner.hosts.sweep import run_on_workers
 from ibench_lib.runner.ledger import Ledger
-from ibench_lib.runner.observer import Both, Observer
+from ibench_lib.runner.observer import Observer, ObserverList
 from ibench_lib.runner.plan import manifests
 from tests.command import ibench
 from tests.places import ROOT
@@ -252,7 +252,7 @@ def test_a_scheduler_that_is_stopped_is_named_and_its_cells_come_back(
     try:
         lab.worker("one", FAKE_CELL_S="2")
         watcher = Telling("one", stop)
-        result = sweep(lab, workspace, Both([watcher, EventLog(workspace, "many")]))
+        result = sweep(lab, workspace, ObserverList([watcher, EventLog(workspace, "many")]))
     finally:
         scheduler.send_signal(signal.SIGCONT)
         lab.close()
@@ -278,7 +278,7 @@ def test_a_worker_that_is_stopped_is_named_and_nothing_is_lost_or_run_twice(
         worker.send_signal(signal.SIGCONT)
 
     watcher = Telling("one", stop)
-    result = sweep(lab, workspace, Both([watcher, EventLog(workspace, "many")]))
+    result = sweep(lab, workspace, ObserverList([watcher, EventLog(workspace, "many")]))
     assert len(result.made) == 2 and watcher.lost == []
     assert [name for name, _ in watcher.heartbeats] == ["one", "one is back"]
     assert re.search(r"now 1/2 .* on one, no heartbeat for \d+ s", said[0])
