@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.explanation import SAME, Around, Explanation, Function, Part, Quality, Term
+from ibench_lib.analysis.explanation import SAME, Explanation, Function, Part, Quality, Surroundings, Term
 from ibench_lib.analysis.symbols import NO_NAME, coarse, is_unknown, stack_of
 from ibench_lib.ask.pair import Pair
 from ibench_lib.base.wording import count
@@ -431,10 +431,10 @@ def _functions(
     return tuple(sorted(found, key=lambda one: (not one.cost.is_clear, one.moved)))
 
 
-def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -> Around | None:
+def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -> Surroundings | None:
     """What says that a clear change is one of who does the work, or what leaves it open.
 
-    The work moved if what is around the function is known to cost the same (`Around`): an interval that includes 0 but
+    The work moved if what is around the function is known to cost the same (`Surroundings`): an interval that includes 0 but
     is wide shows nothing.
     """
     if not cost.is_clear:
@@ -445,9 +445,9 @@ def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -
             continue
         low, high = one.interval
         if -within < low and high < within:
-            return Around(what, one, within, True)
+            return Surroundings(what, one, within, True)
         # What has no samples on a side may only have another name there.
         if one.is_clear and one.change * cost.change > 0 and one.samples_a and one.samples_b:
             return None
-        open_ = open_ or Around(what, one, within, False)
+        open_ = open_ or Surroundings(what, one, within, False)
     return open_

@@ -62,7 +62,7 @@ SAME = 0.5
 
 
 @dataclass(frozen=True)
-class Around:
+class Surroundings:
     """What a function belongs to, `its caller` or `its part of the server`, and what that costs.
 
     `is_same`: the interval of its change lies within ±`within` microseconds, SAME times the change of the function.
@@ -86,7 +86,7 @@ class Function:
     cost: PartCost
     subsystem: str
     caller: str
-    around: Around | None = None
+    around: Surroundings | None = None
 
     @property
     def moved(self) -> bool:
