@@ -25,7 +25,7 @@ from ibench_lib.store.narrow import narrowed
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question that was asked of a selection, with what it took and its answer.
 
     `name` is the question, with a number where it was asked before with other parameters.
@@ -51,7 +51,7 @@ class Selection:
     steps: list[str]
     bases: Bases
     points: int
-    asked: list[Asked] = field(default_factory=list, repr=False)
+    asked: list[AskedQuestion] = field(default_factory=list, repr=False)
     excluded: Mapping[str, str] = field(default_factory=dict)
     palette: str = "default"
     ahead: Ahead | None = field(default=None, repr=False, compare=False)
@@ -120,7 +120,7 @@ class Selection:
             frame = reader.question(self.connection_for(values), name, **values)
         before = sum(known.question == name for known in self.asked)
         title = f"{name}-{before + 1}" if before else name
-        self.asked.append(Asked(title, name, values, answer_of(frame, title)))
+        self.asked.append(AskedQuestion(title, name, values, answer_of(frame, title)))
         return self.asked[-1].answer
 
     def connection_for(self, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
