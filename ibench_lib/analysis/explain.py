@@ -434,8 +434,8 @@ def _functions(
 def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -> Surroundings | None:
     """What says that a clear change is one of who does the work, or what leaves it open.
 
-    The work moved if what is around the function is known to cost the same (`Surroundings`): an interval that includes 0 but
-    is wide shows nothing.
+    The work moved if what is around the function is known to cost the same (`Surroundings`): an interval that includes
+    0 but is wide shows nothing.
     """
     if not cost.is_clear:
         return None
