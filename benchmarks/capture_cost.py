@@ -1,6 +1,6 @@
 """What capture costs: throughput while all default collectors sample and while none does, on one server.
 
-    python -m benchmarks.capture_cost            measure and write its section of docs/performance.md
+    python -m benchmarks.capture_cost            measure and write its section of docs/benchmarks/capture_cost.md
     python -m benchmarks.capture_cost --quick    short steps, print only
     python -m benchmarks.capture_cost --waits --build mysql-9.7    what `capture: {waits: true}` costs on a build
 

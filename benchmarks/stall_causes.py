@@ -1,6 +1,6 @@
 """Whether dips are attributed to their causes: each cause is forced on a real server, and the labels are counted.
 
-    python -m benchmarks.stall_causes                                 on the system's server; writes docs/performance.md
+    python -m benchmarks.stall_causes                                 on the system's server; writes the page
     python -m benchmarks.stall_causes --build mysql-9.7 --into stall_causes_mysql    on another build, its own section
     python -m benchmarks.stall_causes --each 2 --healthy 2 --print    a look at it
     python -m benchmarks.stall_causes --keep DIR --only lock          only measures, and keeps the runs: a part
@@ -325,7 +325,7 @@ def main() -> None:
         default=100,
         help="percent: how fast this machine is, so that steps do not last longer than needed",
     )
-    parser.add_argument("--into", default=NAME, help="the section of docs/performance.md")
+    parser.add_argument("--into", default=NAME, help="the section of docs/benchmarks/stall_causes.md")
     parser.add_argument("--keep", type=Path, help="a folder that keeps the runs, to look into and to judge again")
     parser.add_argument("--again", action="store_true", help="run nothing: judge what --keep has")
     parser.add_argument("--print", action="store_true", help="print only")

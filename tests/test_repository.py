@@ -309,7 +309,7 @@ def test_the_documents_name_no_command_that_does_not_exist() -> None:
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
         targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
         for target in (target for target in targets if "://" not in target):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
