@@ -37,15 +37,14 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from ibench_lib.store import annotations as notes
-    from ibench_lib.store import contents, open_steps, recover, sealing
+    from ibench_lib.store import contents, open_steps, sealing
     from ibench_lib.store import manifest as manifests
     from ibench_lib.store.annotations import Annotation
     from ibench_lib.store.manifest import FileRecord, Manifest
 else:
     pa, pq = later("pyarrow"), later("pyarrow.parquet")
-    notes, contents, manifests, open_steps, recover, sealing = (
-        later(f"ibench_lib.store.{name}")
-        for name in ("annotations", "contents", "manifest", "open_steps", "recover", "sealing")
+    notes, contents, manifests, open_steps, sealing = (
+        later(f"ibench_lib.store.{name}") for name in ("annotations", "contents", "manifest", "open_steps", "sealing")
     )
 
 _T = TypeVar("_T")
@@ -493,7 +492,7 @@ def _add_open_run(found: LakeContents, run_dir: Path, new: list[NewFile]) -> Non
             _add_sealed_run(found, run_dir, checked_manifest(run_dir), VerifiedFiles(None), new)
             return
     if manifest.status == "running" and not held:
-        manifest.status, manifest.error = "failed", f"{recover.DIED}; `ibench runs recover` seals what it left"
+        manifest.status, manifest.error = "failed", f"{manifests.DIED}; `ibench runs recover` seals what it left"
     found.describe(manifest, partial(notes.read_annotation, run_dir))
     for file_name, problem in problems:
         found.problem(run_dir.name, file_name, problem)

@@ -18,13 +18,11 @@ from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.discovery import check_file
 from ibench_lib.store.journal import FOLDER, Journal, read_journal
-from ibench_lib.store.manifest import FILE_NAME, FileRecord, Manifest, read_manifest
+from ibench_lib.store.manifest import DIED, FILE_NAME, FileRecord, Manifest, read_manifest
 from ibench_lib.store.masking import kept_mask, mask_texts, write_masked
 from ibench_lib.store.open_steps import close_open_steps
 from ibench_lib.store.parquet import write_table
 from ibench_lib.store.writer import remove_superseded
-
-DIED = "the runner died"
 
 
 def left_behind(runs: Path) -> list[Path]:
