@@ -99,11 +99,7 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
 
 
 DRAW = {"plotly", "great_tables", "pandas", "IPython"}
-
-
 COMPUTE = DRAW | {"pyarrow", "numpy", "polars"}
-
-
 CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
 
 
@@ -123,8 +119,6 @@ LIGHT_FIRST = (
     ("compare system.cy10a system.other", DRAW),
     ("changes", DRAW),
 )
-
-
 """Commands, and the modules that they must do without: once imported, a module stays for those that follow."""
 
 

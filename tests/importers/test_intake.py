@@ -30,8 +30,6 @@ from tests.importers.handed_over import Stub, hand_over, run_with, take, write
 pytestmark = pytest.mark.lake
 
 ADDED = Path(__file__).parent / "added"
-
-
 TABLE = "setup,dbms,step,qps\nc,a.x,q100,250\n"
 
 

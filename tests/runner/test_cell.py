@@ -38,7 +38,6 @@ from tests.runner.cells import OTHERS, Watcher, experiment, nothing_left, rows, 
 from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
-
 """Processes that ran before the test: what other tests of the session share, such as a server or a browser."""
 
 

@@ -21,8 +21,6 @@ RATES = {
 
 
 PROGRAM = {"version": "sysbench 1.0.20", "sha256": "a" * 64, "name": "sysbench"}
-
-
 COUNTERS = {"read": "com_select", "write": "com_update", "other": "com_commit"}
 
 

@@ -14,8 +14,6 @@ from ibench_lib.workloads.tpcc.inputs import TYPES
 from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of, write_checks
 
 KIND = "run"
-
-
 PER_SECOND = {"payment": 10, "order_status": 1, "delivery": 1, "stock_level": 1}
 
 
