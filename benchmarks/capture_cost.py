@@ -28,7 +28,7 @@ from typing import Any
 
 from benchmarks.performance_page import write_section
 from ibench_lib.base.collector_report import CollectorReport
-from ibench_lib.capture.collector import Collector, Scene
+from ibench_lib.capture.collector import CaptureTarget, Collector
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture, collectors
@@ -211,10 +211,10 @@ class Bench:
             found.append((blocks[on], blocks[off]))
         return found
 
-    def _scene(self) -> Scene:
+    def _scene(self) -> CaptureTarget:
         process = self.box.process
         assert process is not None
-        return Scene(
+        return CaptureTarget(
             origin_ns=self.origin_ns,
             family="mysql",
             address=self.address,

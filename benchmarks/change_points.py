@@ -1,6 +1,6 @@
 """How often changes are reported that are not there, and how often those that are: `ibench changes` and its peers.
 
-    python -m benchmarks.change_points                          simulate, write docs/performance.md
+    python -m benchmarks.change_points                          simulate, write docs/benchmarks/change_points.md
     python -m benchmarks.change_points --quick                  a fiftieth of the series, print only
     python -m benchmarks.change_points --share 0.2              a fifth of the series, write the page
     python -m benchmarks.change_points --peers <python>         also otava and PELT, from that interpreter's packages
@@ -248,7 +248,7 @@ def simulated(share: float, python: str | None) -> tuple[Cells, Cells, Cells]:
 
 
 def report(share: float, python: str | None) -> str:
-    """The section of docs/performance.md."""
+    """The section of docs/benchmarks/change_points.md."""
     equal, changed = math.ceil(EQUAL * share), math.ceil(CHANGED * share)
     part = f" --share {share:g}" if share < 1 else ""
     alike, stepped, nightly = simulated(share, python)

@@ -1,6 +1,6 @@
 """The cost of our client, compared with a PyMySQL cursor and, where it is installed, a mysqlclient cursor.
 
-    python -m benchmarks.client_cost            measure and write docs/performance.md
+    python -m benchmarks.client_cost            measure and write docs/benchmarks/client_cost.md
     python -m benchmarks.client_cost --quick    short rounds, print only
 
 mysqlclient comes with `pip install '.[bench]'`, which compiles: it needs gcc, pkg-config and libmariadb-dev.

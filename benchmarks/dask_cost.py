@@ -1,6 +1,6 @@
 """What a Dask worker costs while a cell measures: throughput while it lives as ever, and while it is held still.
 
-    python -m benchmarks.dask_cost            measure and write its section of docs/performance.md
+    python -m benchmarks.dask_cost            measure and write its section of docs/benchmarks/dask_cost.md
     python -m benchmarks.dask_cost --quick    short steps, print only
 
 The method is that of `benchmarks.capture_cost`: in some blocks of a step the process of the worker runs, in their

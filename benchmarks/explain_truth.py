@@ -6,7 +6,7 @@ A library that is loaded before the server replaces the first instructions of on
 has the function's name, and goes on there. The truth is what the loop takes, measured by itself while the servers run,
 times the calls per operation, counted by a third build that counts and does not loop. Both builds run in shuffled
 rounds with profiles. It needs gcc, objdump, nm and perf, on x86-64, and a build with function names. The section
-`explain_truth` of docs/performance.md says what was found.
+`explain_truth` of docs/benchmarks/explain_truth.md says what was found.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def run(place: Workspace, name: str, builds: str, repeats: int, capture: str, ch
 
 
 def report(found: Explanation, calls: float, loop: tuple[float, float, float], chosen: argparse.Namespace) -> str:
-    """The section of docs/performance.md."""
+    """The section of docs/benchmarks/explain_truth.md."""
     if not any(one.cost.name == chosen.function for one in found.self_costs):
         raise SystemExit("; ".join(found.cannot))
     names = [one.cost.name for one in found.self_costs if one.cost.is_clear]

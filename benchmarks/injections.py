@@ -51,7 +51,7 @@ int fdatasync(int file) {
 
 
 @dataclass
-class Scene:
+class CaptureTarget:
     """What an injection may act on, as far as it is known."""
 
     address: dict[str, Any] = field(default_factory=dict)
@@ -64,11 +64,11 @@ class Scene:
     """A file: while it exists, each fsync of the server takes 0.7 s longer."""
 
 
-Injection = Callable[[Scene], contextlib.AbstractContextManager[None]]
+Injection = Callable[[CaptureTarget], contextlib.AbstractContextManager[None]]
 
 
 @contextlib.contextmanager
-def server_stopped(scene: Scene) -> Iterator[None]:
+def server_stopped(scene: CaptureTarget) -> Iterator[None]:
     os.kill(scene.server_pid, signal.SIGSTOP)
     try:
         yield
@@ -77,7 +77,7 @@ def server_stopped(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def client_pause(scene: Scene) -> Iterator[None]:
+def client_pause(scene: CaptureTarget) -> Iterator[None]:
     for pid in scene.client_pids:
         os.kill(pid, signal.SIGSTOP)
     try:
@@ -89,7 +89,7 @@ def client_pause(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def machine_paused(scene: Scene) -> Iterator[None]:
+def machine_paused(scene: CaptureTarget) -> Iterator[None]:
     """Server, clients and this process, so that no collector samples either. A shell continues them."""
     pids = [scene.server_pid, *scene.client_pids, os.getpid()]
     names = " ".join(map(str, pids))
@@ -98,7 +98,7 @@ def machine_paused(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def cpu_starved(_scene: Scene) -> Iterator[None]:
+def cpu_starved(_scene: CaptureTarget) -> Iterator[None]:
     """Each in a session of its own: the scheduler shares the CPUs among sessions first."""
     burn = [sys.executable, "-c", "while True: pass"]
     hogs = [subprocess.Popen(burn, start_new_session=True) for _ in range(6 * (os.cpu_count() or 1))]
@@ -111,7 +111,7 @@ def cpu_starved(_scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def busy_neighbour(_scene: Scene) -> Iterator[None]:
+def busy_neighbour(_scene: CaptureTarget) -> Iterator[None]:
     """One busy process on each CPU, in a control group that the scheduler serves first: what a neighbour's steal is."""
     group = CGROUPS / "cpu" / GROUP
     group.mkdir(exist_ok=True)
@@ -128,7 +128,7 @@ def busy_neighbour(_scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def lock(scene: Scene) -> Iterator[None]:
+def lock(scene: CaptureTarget) -> Iterator[None]:
     connection = connect(scene.address)
     try:
         rows(connection, "FLUSH TABLES WITH READ LOCK")
@@ -139,7 +139,7 @@ def lock(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def row_locks(scene: Scene) -> Iterator[None]:
+def row_locks(scene: CaptureTarget) -> Iterator[None]:
     """The oldest rows of each table, which its deleter is about to delete."""
     connection = connect(scene.address)
     try:
@@ -153,7 +153,7 @@ def row_locks(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def with_variables(scene: Scene, **values: int) -> Iterator[None]:
+def with_variables(scene: CaptureTarget, **values: int) -> Iterator[None]:
     connection = connect(scene.address)
     try:
         before = {name: rows(connection, f"SELECT @@global.{name}")[0][0] for name in values}
@@ -167,14 +167,14 @@ def with_variables(scene: Scene, **values: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def checkpoint(scene: Scene) -> Iterator[None]:
+def checkpoint(scene: CaptureTarget) -> Iterator[None]:
     """The redo log as small as it can be. MariaDB makes it smaller, too, but answers only when that is done."""
     with with_variables(scene, innodb_redo_log_capacity=8 << 20):
         yield
 
 
 @contextlib.contextmanager
-def purge(scene: Scene) -> Iterator[None]:
+def purge(scene: CaptureTarget) -> Iterator[None]:
     """Purge lags by more than the limit (of one) at all times, and now the server delays statements because of it.
 
     MariaDB 10.11 only counts such a delay: its rates do not fall.
@@ -186,7 +186,7 @@ def purge(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def redo(scene: Scene) -> Iterator[None]:
+def redo(scene: CaptureTarget) -> Iterator[None]:
     assert scene.fsync_switch is not None
     scene.fsync_switch.touch()
     try:
@@ -196,7 +196,7 @@ def redo(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def storage_frozen(scene: Scene) -> Iterator[None]:
+def storage_frozen(scene: CaptureTarget) -> Iterator[None]:
     """What a snapshot of a volume does to the file system."""
     assert scene.disk is not None
     subprocess.run(["fsfreeze", "--freeze", str(scene.disk)], check=True)
@@ -207,7 +207,7 @@ def storage_frozen(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def storage_throttled(scene: Scene) -> Iterator[None]:
+def storage_throttled(scene: CaptureTarget) -> Iterator[None]:
     """A limit of I/O operations, as volumes of clouds have it."""
     assert scene.disk is not None
     device = os.stat(scene.disk).st_dev
@@ -230,7 +230,7 @@ class _Range(ctypes.Structure):
 
 
 @contextlib.contextmanager
-def memory(scene: Scene) -> Iterator[None]:
+def memory(scene: CaptureTarget) -> Iterator[None]:
     """The server's memory goes to swap again and again, as under pressure. A limit of a control group would kill it."""
     end = threading.Event()
     pager = threading.Thread(target=_page_out, args=(scene.server_pid, end), daemon=True)

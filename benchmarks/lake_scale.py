@@ -1,6 +1,6 @@
 """The lake at the size of the first published comparison: bytes, seconds and memory of the questions of a post.
 
-    python -m benchmarks.lake_scale --lakes <folder>            make the lakes, measure, write docs/performance.md
+    python -m benchmarks.lake_scale --lakes <folder>            make the lakes, measure, write the page
     python -m benchmarks.lake_scale --lakes <folder> --quick    a fiftieth, three dbms, print only
     python -m benchmarks.lake_scale --lakes <folder> --many     only a lake of many runs: listing it and opening it
 
@@ -176,7 +176,7 @@ def cpu_of(code: str, workspace: Workspace, *arguments: str) -> tuple[float, flo
 
 
 def report_many(folder: Path, count: int) -> str:
-    """The section of docs/performance.md on a lake of many runs."""
+    """The section of docs/benchmarks/lake_scale.md on a lake of many runs."""
     workspace = many_runs(folder, count)
     for path in workspace.data.glob(".*"):
         path.unlink()
@@ -424,7 +424,7 @@ def report(
     csv_bytes: int,
     pieces: float,
 ) -> str:
-    """The section of docs/performance.md."""
+    """The section of docs/benchmarks/lake_scale.md."""
     whole = lakes[1]
     ops_bytes, ops_rows = file_bytes(whole, "ops")
     worst = statistics.median(b[SERIES] / a[SERIES] for a, b in zip(*rounds, strict=True))

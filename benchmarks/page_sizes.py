@@ -1,6 +1,6 @@
 """How far a reader scrolls: the heights of pages, and where their first result and first picture stand.
 
-    python -m benchmarks.page_sizes            measure, write docs/performance.md
+    python -m benchmarks.page_sizes            measure, write docs/benchmarks/page_sizes.md
     python -m benchmarks.page_sizes --print    print only
 
 Four kinds of posts were measured when the project was first tried by somebody who had not made it; what was found then
@@ -119,7 +119,7 @@ def measured(browser: Browser, path: Path) -> Page:
 
 
 def report(found: dict[str, Page]) -> str:
-    """The section of docs/performance.md."""
+    """The section of docs/benchmarks/page_sizes.md."""
     lines = [
         "# How long pages are",
         "",

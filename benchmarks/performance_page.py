@@ -1,18 +1,28 @@
-"""docs/performance.md: each benchmark owns one marked section of it and leaves the others as they are."""
+"""docs/benchmarks/: a page for each benchmark, which owns its marked sections and leaves the others as they are.
+
+docs/performance.md sums the pages up, by hand, and has the section of `false_marks` itself.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+SUMMARY = DOCS / "performance.md"
 
 
-def write_section(name: str, text: str, page: Path = PAGE, by: str | None = None) -> None:
+def page_of(benchmark: str) -> Path:
+    """The page that a benchmark writes."""
+    return SUMMARY if benchmark == "false_marks" else DOCS / "benchmarks" / f"{benchmark}.md"
+
+
+def write_section(name: str, text: str, page: Path | None = None, by: str | None = None) -> None:
     """Put `text` in place of section `name`, or after the last section when the page has none of that name.
 
-    `by` is the benchmark that writes it, where it is not called as the section.
+    `by` is the benchmark that writes it, where it is not called as the section; `page` another page than its own.
     """
+    page = page or page_of(by or name)
     begin, end = f"<!-- section {name}: written by benchmarks/{by or name}.py -->", f"<!-- end of {name} -->"
     section = f"{begin}\n{text.strip()}\n{end}\n"
     found = page.read_text(encoding="utf-8") if page.exists() else ""

@@ -1,6 +1,6 @@
 """How long posts take to build, how large they are, and what memory that takes.
 
-    python -m benchmarks.post_speed --lakes <folder>            measure, write docs/performance.md
+    python -m benchmarks.post_speed --lakes <folder>            measure, write docs/benchmarks/post_speed.md
     python -m benchmarks.post_speed --lakes <folder> --quick    one round, a fiftieth of the lake, print only
 
 Every post of papermill_params/ of which the workspace's lake has runs is built, alone and then all with `ibench posts`.
@@ -166,7 +166,7 @@ def reached(*values_and_targets: tuple[float, float]) -> str:
 def report(
     one: dict[str, list[Built]], together: list[float], scale: list[Built], size: Size, points: int = POINTS
 ) -> str:
-    """The section of docs/performance.md."""
+    """The section of docs/benchmarks/post_speed.md."""
     lines = [
         "# What a post costs",
         "",

@@ -1,6 +1,6 @@
 """Whether dips are attributed to their causes: each cause is forced on a real server, and the labels are counted.
 
-    python -m benchmarks.stall_causes                                 on the system's server; writes docs/performance.md
+    python -m benchmarks.stall_causes                                 on the system's server; writes the page
     python -m benchmarks.stall_causes --build mysql-9.7 --into stall_causes_mysql    on another build, its own section
     python -m benchmarks.stall_causes --each 2 --healthy 2 --print    a look at it
     python -m benchmarks.stall_causes --keep DIR --only lock          only measures, and keeps the runs: a part
@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.injections import CGROUPS, FORCED, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, Forced, Scene
+from benchmarks.injections import CGROUPS, FORCED, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, CaptureTarget, Forced
 from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.capture import session
@@ -107,7 +107,7 @@ DISK_BYTES = 8 << 30
 class Injector(Observer):
     """Does something again and again while the step runs; `done` are (from, to) in seconds of the step."""
 
-    def __init__(self, scene: Scene, forced: Forced | None, each: int, step: str) -> None:
+    def __init__(self, scene: CaptureTarget, forced: Forced | None, each: int, step: str) -> None:
         self.scene, self.forced, self.left, self.step = scene, forced, each, step
         self.done: list[tuple[float, float]] = []
         self._thread: threading.Thread | None = None
@@ -143,7 +143,7 @@ def every_s(forced: Forced | None) -> float:
     return BETWEEN_S + (forced.lasts_s if forced else LASTS_S)
 
 
-def watching(scene: Scene) -> type[Collector]:
+def watching(scene: CaptureTarget) -> type[Collector]:
     """A collector that only looks where the server is."""
 
     class Where(Collector):
@@ -216,7 +216,7 @@ def run(
     setup, workload = load.setup.format_map(known), load.workload.format_map(known)
     path.write_text(EXPERIMENT.format(build=build.label, clients=CLIENTS, setup=setup, workload=workload))
     loaded = load_experiment(path)
-    scene = Scene()
+    scene = CaptureTarget()
     with contextlib.ExitStack() as stack:
         if forced and "root" in forced.needs:
             scene.disk = stack.enter_context(disk(place))
@@ -329,7 +329,7 @@ def main() -> None:
         default=100,
         help="percent: how fast this machine is, so that steps do not last longer than needed",
     )
-    parser.add_argument("--into", default=NAME, help="the section of docs/performance.md")
+    parser.add_argument("--into", default=NAME, help="the section of docs/benchmarks/stall_causes.md")
     parser.add_argument("--keep", type=Path, help="a folder that keeps the runs, to look into and to judge again")
     parser.add_argument("--again", action="store_true", help="run nothing: judge what --keep has")
     parser.add_argument("--print", action="store_true", help="print only")

@@ -2,9 +2,8 @@
 
     import ibench_lib as ib
 
-    lake = ib.lake()
-    post = ib.choose(lake, "demo")
-    ib.each(post.ask("step_throughput"), ib.throughput_table)
+    post = ib.choose(ib.lake(), "demo")
+    ib.draw(post, ib.throughput_table)
 
 Names are loaded on first use: the processes that send load import this package too, and need none of them.
 """
@@ -20,7 +19,7 @@ _HOMES = {
     "analysis.results": ("compare", "explain", "stalls", "summary"),
     "ask.pair": ("pair",),
     "ask.provenance": ("derived",),
-    "ask.selection": ("choose", "experiments", "newest"),
+    "ask.selection": ("choose", "chosen", "experiments", "newest"),
     "publish.evidence": ("evidence",),
     "runner.interactive": ("plan", "run"),
     "show.checkpoint.sentences": ("checkpoint_statements",),
@@ -75,7 +74,7 @@ _HOMES = {
         "release_rates_to_before",
         "release_reasons",
     ),
-    "show.kit.display": ("each", "long_steps", "middle_runs", "say"),
+    "show.kit.display": ("draw", "each", "long_steps", "middle_runs", "say"),
     "show.live": ("live",),
     "show.made_from.sentences": ("client_statements", "experiment_statements", "host_statements", "run_statements"),
     "show.made_from.tables": ("config_table", "fragments_table", "gaps_table", "runs_table", "skipped_table"),

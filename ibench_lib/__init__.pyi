@@ -7,6 +7,7 @@ from ibench_lib.analysis.results import summary as summary
 from ibench_lib.ask.pair import pair as pair
 from ibench_lib.ask.provenance import derived as derived
 from ibench_lib.ask.selection import choose as choose
+from ibench_lib.ask.selection import chosen as chosen
 from ibench_lib.ask.selection import experiments as experiments
 from ibench_lib.ask.selection import newest as newest
 from ibench_lib.publish.evidence import evidence as evidence
@@ -67,6 +68,7 @@ from ibench_lib.show.history.tables import release_rates as release_rates
 from ibench_lib.show.history.tables import release_rates_to_base as release_rates_to_base
 from ibench_lib.show.history.tables import release_rates_to_before as release_rates_to_before
 from ibench_lib.show.history.tables import release_reasons as release_reasons
+from ibench_lib.show.kit.display import draw as draw
 from ibench_lib.show.kit.display import each as each
 from ibench_lib.show.kit.display import long_steps as long_steps
 from ibench_lib.show.kit.display import middle_runs as middle_runs

@@ -64,26 +64,18 @@ NEEDS = {
 }
 
 
-# A test in a module that takes something from one of these asks questions of a lake.
-LAKE = {
-    "ibench_lib.store.reader",
-    "tests.synthetic",
-    "tests.ask.pairs",
-    "tests.shared",
-    "tests.show.saying",
-    "tests.show.stalled",
-}
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server, a browser, a lake or many seconds, so that `make test-quick` can leave it out."""
+    """Mark what needs a server, a browser or many seconds, so that `make test-quick` can leave it out."""
     for item in items:
-        names = vars(item.module).values() if isinstance(item, pytest.Function) else ()
-        if any(getattr(each, "__name__", None) in LAKE or getattr(each, "__module__", None) in LAKE for each in names):
-            item.add_marker("lake")
         for mark, fixtures in NEEDS.items():
             if not fixtures.isdisjoint(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test of `make test-quick` asks no lake."""
+    shared.quick_test = None if any(map(item.get_closest_marker, run_tests.NOT_QUICK)) else item.nodeid
 
 
 @pytest.fixture(scope="session", autouse=True)

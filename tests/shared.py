@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pytest
 
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
@@ -22,6 +23,9 @@ from tests.synthetic import Run, answer, write_runs
 
 folder: Path | None = None
 """Where it is kept: set for the session by tests/conftest.py. Before that nothing is made: it would lie anywhere."""
+
+quick_test: str | None = None
+"""The test that runs, if `make test-quick` runs it too: it may ask no lake."""
 
 in_each_workspace = reader._with_every_name
 
@@ -36,7 +40,14 @@ def kept_in() -> Path:
     return folder
 
 
+def expect_a_mark() -> None:
+    """Fail the test that runs if it asks a lake and is not marked: what DuckDB makes of the SQL takes seconds."""
+    if quick_test is not None:
+        pytest.fail(f"{quick_test} asks a lake: mark it or its module with `lake`")
+
+
 def in_one_folder(_cache: Path) -> duckdb.DuckDBPyConnection:
+    expect_a_mark()
     return in_each_workspace(kept_in())
 
 
@@ -63,6 +74,7 @@ def made_once(name: str, make: Callable[[Path], Path]) -> Path:
 
 def lake_of(*runs: Run) -> duckdb.DuckDBPyConnection:
     """A lake with these runs, for tests that only read it."""
+    expect_a_mark()
     key = repr(runs)
     if key not in _lakes:
         place = Workspace(Path(tempfile.mkdtemp(prefix="lake-", dir=kept_in())))
@@ -75,6 +87,7 @@ def lake_of(*runs: Run) -> duckdb.DuckDBPyConnection:
 
 def asked(name: str, *runs: Run, experiment: str = "demo", **chosen: Any) -> pl.DataFrame:
     """The answer of a question about these runs."""
+    expect_a_mark()
     key = repr((name, runs, experiment, chosen))
     if key not in _answers:
         _answers[key] = answer(lake_of(*runs), name, experiment, **chosen)

@@ -34,6 +34,8 @@ from ibench_lib.store import reader
 from tests.places import ROOT
 from tools import conda, notebooks, public_api, run_tests, write_docs
 
+pytestmark = pytest.mark.lake
+
 LIBRARY = "ibench_lib"
 
 
@@ -307,7 +309,7 @@ def test_the_documents_name_no_command_that_does_not_exist() -> None:
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
         targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
         for target in (target for target in targets if "://" not in target):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
@@ -429,69 +431,26 @@ def test_every_fault_and_measurement_has_a_test() -> None:
 
 # Modules that no test file has the name of, by the reason: where their behaviour is seen as a whole.
 TESTED_ELSEWHERE = {
-    "tests/cli/test_main.py and the folders of what they print run the commands": (
-        "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/run.py cli/servers.py"
-    ),
-    "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
+    "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/debian.py",
     "tests/measurement and tests/runner/test_cell.py run whole steps with real client processes": (
-        "client/spec.py client/worker.py runner/capturing.py"
-        " runner/description.py"
-        " runner/one_run.py runner/planned.py"
-        " runner/step.py"
+        "client/worker.py runner/capturing.py runner/description.py runner/planned.py"
     ),
-    "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
     "the tests of its collector server_counters and tests/builds/test_figures.py hold every figure": (
-        "families/mysql/figure_places.py server_figures.py"
+        "families/mysql/figure_places.py"
     ),
-    "tests/store/test_recover.py and test_reader.py read what they leave": "store/lock.py store/sealing.py",
-    "tests/publish/test_kernel.py runs notebooks in it": (
-        "publish/expected.py publish/kernel_manager.py publish/kernel_process.py"
+    "tests/publish/test_kernel.py runs notebooks in it": "publish/kernel_manager.py publish/kernel_process.py",
+    "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": "publish/post_process.py",
+    "tests/servers/test_sandbox.py starts them": "servers/inspection.py servers/server.py",
+    "tests/families/mysql/test_family.py holds all flavours against each other": (
+        "servers/flavours/flavour.py families/mysql/flavours/mariadb.py families/mysql/options.py"
     ),
-    "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": (
-        "publish/execution.py publish/post_process.py"
+    "tests/servers/test_catalogue.py, and tests/builds with the real registries": "servers/sources/suite.py",
+    "tests/workloads/insert_benchmark/results and tests/test_metrics.py": (
+        "workloads/insert_benchmark/results/metrics.py"
     ),
-    "tests/servers/test_sandbox.py starts them": (
-        "servers/address.py servers/build.py servers/certificate.py servers/inspection.py servers/server.py"
-    ),
-    "tests/families/mysql/test_flavours.py holds all flavours against each other": (
-        "configs/rules.py servers/flavours/flavour.py families/mysql/family.py families/mysql/innodb_places.py"
-        " families/mysql/options.py families/mysql/flavours/mariadb.py families/mysql/flavours/mysql.py"
-        " families/mysql/flavours/percona.py"
-    ),
-    "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
-        "servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py servers/sources/suite.py"
-    ),
-    "tests/importers/test_intake.py hands over what it declares": "importers/importer.py",
-    "tests/show/test_step_detail.py": "show/step_detail/sentences.py",
-    "the tables, charts and sentences of tests/show use them": (
-        "metrics.py show/responses/charts.py show/kit/series_names.py show/kit/table_cells.py"
-        " show/kit/naming.py show/kit/theme.py"
-    ),
-    "tests/ask/test_pair.py and tests/analysis/test_comparison.py": (
-        "show/compare/comparison.py show/compare/differences.py"
-    ),
-    "tests/analysis/test_costs.py says what fits, and how": "show/costs/reasons.py",
-    "tests/workloads/insert_benchmark/test_workload.py and test_results.py": (
-        "workloads/insert_benchmark/options.py workloads/insert_benchmark/results/charts.py"
-        " workloads/insert_benchmark/results/metrics.py workloads/insert_benchmark/results/statements.py"
-        " workloads/insert_benchmark/results/tables.py workloads/insert_benchmark/steps.py"
-        " workloads/insert_benchmark/workers.py"
-    ),
-    "tests/workloads/tpcc/test_results.py": (
-        "workloads/tpcc/results/charts.py workloads/tpcc/results/metrics.py workloads/tpcc/results/statements.py"
-        " workloads/tpcc/results/tables.py"
-    ),
+    "tests/workloads/tpcc/results and tests/test_metrics.py": "workloads/tpcc/results/metrics.py",
     "tests/workloads/linkbench/test_workload.py runs all of its roles": "workloads/linkbench/client.py",
-    "tests/workloads/linkbench/test_results.py": (
-        "workloads/linkbench/results/charts.py workloads/linkbench/results/statements.py"
-        " workloads/linkbench/results/tables.py"
-    ),
-    "tests/workloads/sysbench/test_results.py": (
-        "workloads/sysbench/results/charts.py workloads/sysbench/results/ratios.py"
-        " workloads/sysbench/results/statements.py workloads/sysbench/results/tables.py"
-    ),
     "tests/workloads/test_workload.py runs transactions, one connection or many": "client/role.py",
-    "tests/cli/test_main.py and tests/runner/test_cell.py leave directories and find them gone": "base/scratch.py",
 }
 
 

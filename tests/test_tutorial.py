@@ -14,6 +14,8 @@ from ibench_lib.servers.build import Build
 from tests.places import ROOT
 from tests.shared import give_views
 
+pytestmark = pytest.mark.lake
+
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"Save this as `([^`]+)`[^`]*(?:`[^`\n]+`[^`]*)*?```\w+\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]

@@ -33,6 +33,7 @@ from tools.changed_tests import changed_files, reached_tests  # noqa: E402
 INTERRUPTED = 2
 NO_TESTS = 5
 
+NOT_QUICK = ("server", "browser", "lake", "slow", "long", "timing", "registries")
 QUICK = "not (server or browser or lake or slow)"
 # They wait for real servers, so two of them at a time would leave the cores of a small machine idle.
 TOGETHER = ("-n", "4", "--dist", "worksteal")

@@ -18,7 +18,7 @@ from ibench_lib.analysis.releases import release_of
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.metrics import METRICS
-from ibench_lib.stats.long_series import LEAST_NIGHTS, Long, Step, long_changes
+from ibench_lib.stats.long_series import LEAST_NIGHTS, LongSeries, Step, long_changes
 from ibench_lib.stats.noise import LEVEL, Difference
 from ibench_lib.stats.short_series import Boundary, q_values, short_changes, why_not
 
@@ -283,7 +283,7 @@ def _gaps(nights: list[Any]) -> tuple[str, ...]:
     return (f"up to {count(longest, 'night')} missing in a row",) if longest > 0 else ()
 
 
-def _alarm(series: Change, found: Long, night: str) -> list[Change]:
+def _alarm(series: Change, found: LongSeries, night: str) -> list[Change]:
     """The last night, if it is worse than the regime before it: one night confirms nothing."""
     worse = {"higher": found.low_alarm, "lower": found.high_alarm}.get(METRICS[series.metric].better, False)
     if not worse:

@@ -23,7 +23,7 @@ DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """One metric of a step; of one operation, with its place, and timing if it is of responses.
 
     A run is a row of `Pair.values`, which has the noise of the ratio. It was judged at `level`, together with others.
@@ -119,22 +119,22 @@ class Compared:
         return abs(math.log(self.ratio.value))
 
 
-def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
+def compared(frame: pl.DataFrame, a: str, b: str) -> list[Comparison]:
     """The metrics of one setup and step (`Pair.values`), as declared in `metrics.py`, responses by operation.
 
     They are judged together.
     """
-    found: list[Compared] = []
+    found: list[Comparison] = []
     groups = frame.group_by("operation", "operation_position", "timing", "metric", maintain_order=True)
     for (operation, position, timing, metric), rows in groups:
         of_a, of_b = (rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b))
-        found.append(Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b))
+        found.append(Comparison(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b))
     judged = [one.difference.p for one in found if one.difference]
     level = level_of_all(judged)
     found = [replace(one, level=level, comparisons=max(len(judged), 1)) for one in found]
     order = list(METRICS)
 
-    def place(one: Compared) -> tuple[int, str, bool, int]:
+    def place(one: Comparison) -> tuple[int, str, bool, int]:
         first = -1 if one.position is None else one.position
         return first, one.operation or "", one.timing == "intended", order.index(one.metric.name)
 

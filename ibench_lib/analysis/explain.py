@@ -15,13 +15,13 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.explanation import SAME, Around, Explanation, Function, Part, Quality, Term
+from ibench_lib.analysis.explanation import SAME, Explanation, Function, Part, Quality, Surroundings, Term
 from ibench_lib.analysis.symbols import NO_NAME, coarse, is_unknown, stack_of
 from ibench_lib.ask.pair import Pair
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.stats.noise import Difference, judged_together, noise_of
-from ibench_lib.stats.profile_costs import LEAST_RUNS, PartCost, Profiled, part_costs
+from ibench_lib.stats.profile_costs import LEAST_RUNS, PartCost, RunProfile, part_costs
 
 LITTLE_TOLERANCE = 0.02
 """How far the mean number of statements in flight may be from what Little's law says, as a share."""
@@ -124,13 +124,13 @@ def explained_steps(chosen: Pair) -> list[tuple[str, str]]:
     return both.filter(pl.col("dbms") == 2).select("setup", "step").rows()
 
 
-def profiled_run(cost: float, stacks: Sequence[tuple[str, int]], parts: Callable[[str], Sequence[str]]) -> Profiled:
+def profiled_run(cost: float, stacks: Sequence[tuple[str, int]], parts: Callable[[str], Sequence[str]]) -> RunProfile:
     """One run's profile: stacks with their samples, and the parts that each stack counts for."""
     counts: Counter[str] = Counter()
     for stack, samples in stacks:
         for part in parts(stack):
             counts[part] += samples
-    return Profiled(cost, sum(samples for _, samples in stacks), counts)
+    return RunProfile(cost, sum(samples for _, samples in stacks), counts)
 
 
 def _common_setup(chosen: Pair, step: str) -> str:
@@ -431,11 +431,11 @@ def _functions(
     return tuple(sorted(found, key=lambda one: (not one.cost.is_clear, one.moved)))
 
 
-def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -> Around | None:
+def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -> Surroundings | None:
     """What says that a clear change is one of who does the work, or what leaves it open.
 
-    The work moved if what is around the function is known to cost the same (`Around`): an interval that includes 0 but
-    is wide shows nothing.
+    The work moved if what is around the function is known to cost the same (`Surroundings`): an interval that includes
+    0 but is wide shows nothing.
     """
     if not cost.is_clear:
         return None
@@ -445,9 +445,9 @@ def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -
             continue
         low, high = one.interval
         if -within < low and high < within:
-            return Around(what, one, within, True)
+            return Surroundings(what, one, within, True)
         # What has no samples on a side may only have another name there.
         if one.is_clear and one.change * cost.change > 0 and one.samples_a and one.samples_b:
             return None
-        open_ = open_ or Around(what, one, within, False)
+        open_ = open_ or Surroundings(what, one, within, False)
     return open_

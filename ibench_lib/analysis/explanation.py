@@ -7,14 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ibench_lib.stats.noise import Judged
+from ibench_lib.stats.noise import Judgement
 from ibench_lib.stats.profile_costs import PartCost
 
 Quality = Literal["exact", "upper bound", "by difference", "lower bound"]
 
 
 @dataclass(frozen=True)
-class Term(Judged):
+class Term(Judgement):
     """A factor of the rate: geometric means of both sides, and the logarithm of B / A. `by_run` has both sides' values.
 
     `difference` is that logarithm with its noise, None where there are too few runs to know it.
@@ -38,7 +38,7 @@ class Term(Judged):
 
 
 @dataclass(frozen=True)
-class Part(Judged):
+class Part(Judgement):
     """A summand of a cost or a time, in microseconds: means of both sides; None where a side did not capture it.
 
     `difference` is B less A in microseconds; `quality` says what the figure is.
@@ -62,7 +62,7 @@ SAME = 0.5
 
 
 @dataclass(frozen=True)
-class Around:
+class Surroundings:
     """What a function belongs to, `its caller` or `its part of the server`, and what that costs.
 
     `is_same`: the interval of its change lies within ±`within` microseconds, SAME times the change of the function.
@@ -86,7 +86,7 @@ class Function:
     cost: PartCost
     subsystem: str
     caller: str
-    around: Around | None = None
+    around: Surroundings | None = None
 
     @property
     def moved(self) -> bool:

@@ -21,7 +21,7 @@ from ibench_lib.analysis.changes import FOUND as FOUND
 from ibench_lib.analysis.changes import Change as Change
 from ibench_lib.analysis.changes import release_changes, unfit
 from ibench_lib.analysis.frames import SHORT_S, listed
-from ibench_lib.analysis.releases import Dated, Release, dated, is_next, release_of
+from ibench_lib.analysis.releases import Release, ReleaseDate, dated, is_next, release_of
 from ibench_lib.analysis.releases import line_text as line_text
 from ibench_lib.analysis.releases import release_text as release_text
 from ibench_lib.analysis.verdicts import Ratio
@@ -58,7 +58,7 @@ class Build:
     release: Release
     facts: Mapping[str, Any]
     build_ids: tuple[str, ...] = ()
-    dated: Dated | None = None
+    dated: ReleaseDate | None = None
 
     @property
     def text(self) -> str:
@@ -142,14 +142,13 @@ class History:
         """The points of costs that have a value, of steps in which there are any; the others of such a step, too."""
         of_costs = self.points.filter(pl.col("column") != RATE)
         known = of_costs.filter(pl.col("value").is_not_null()).select("line", "step").unique()
-        shown = of_costs.join(known, on=["line", "step"], how="semi").sort("step_id", maintain_order=True)
-        return derived(shown, self.points)
+        return of_costs.join(known, on=["line", "step"], how="semi").sort("step_id", maintain_order=True)
 
     @property
     def differing(self) -> pl.DataFrame:
         """The points of lines in which the rate of a step differs from that of the oldest release clearly."""
         lines = [place[0] for place, found in self.to_base.items() if place[2] == RATE and found.is_clear]
-        return derived(self.points.filter(pl.col("line").is_in(lines)), self.points)
+        return self.points.filter(pl.col("line").is_in(lines))
 
     def line(self, label: str) -> Line:
         """The line of that label, which must be there."""

@@ -41,7 +41,7 @@ def line_text(release: Release) -> str:
 
 
 @dataclass(frozen=True, order=True)
-class Dated:
+class ReleaseDate:
     """When a release appeared. `tagged`: the day of the tag of its source, some weeks before the release."""
 
     day: date
@@ -53,18 +53,18 @@ class Dated:
         return f"{self.day}{' (tagged)' if self.tagged else ''}"
 
 
-def dated(flavour: str, release: Release) -> Dated | None:
+def dated(flavour: str, release: Release) -> ReleaseDate | None:
     """When a release of a flavour appeared; None where nobody has looked it up."""
     return _dates().get((flavour, release))
 
 
 @cache
-def _dates() -> dict[tuple[str, Release], Dated]:
+def _dates() -> dict[tuple[str, Release], ReleaseDate]:
     with _DATES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    found: dict[tuple[str, Release], Dated] = {}
+    found: dict[tuple[str, Release], ReleaseDate] = {}
     for row in rows:
         release = release_of(row["version"])
         assert release is not None, row
-        found[row["flavour"], release] = Dated(date.fromisoformat(row["date"]), row["event"] == "tagged")
+        found[row["flavour"], release] = ReleaseDate(date.fromisoformat(row["date"]), row["event"] == "tagged")
     return found

@@ -37,9 +37,8 @@ class Pair(Selection):
 
     def facts(self, source: str) -> pl.DataFrame:
         """What differs of one source of `fact_diff` and may tell something; of variables those of both."""
-        answer = self.ask("fact_diff")
-        found = answer.filter((pl.col("source") == source) & pl.col("noise").is_null())
-        return derived(found.filter(~ONLY_A & ~ONLY_B) if source == "variable" else found, answer)
+        found = self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
+        return found.filter(~ONLY_A & ~ONLY_B) if source == "variable" else found
 
     def variables_of_one(self, only: pl.Expr) -> pl.DataFrame:
         """The variables that only one server has: `only` is ONLY_A or ONLY_B."""
@@ -62,7 +61,7 @@ class Pair(Selection):
         values, every = self.ask("metric_values"), self.with_neighbours("metric_values")
         if self.other and self.runs["flavour"].drop_nulls().n_unique() > 1:
             # Flavours of servers count the history differently.
-            values = derived(values.filter(pl.col("metric") != "hll"), values)
+            values = values.filter(pl.col("metric") != "hll")
         done = every.filter((pl.col("step_status") == "complete") & pl.col("value").is_not_null())
         found = []
         for place, rows in done.group_by("setup", *_FIGURE, maintain_order=True):
@@ -95,7 +94,7 @@ class Pair(Selection):
 
     def _values(self, which: pl.Expr) -> pl.DataFrame:
         values = self.values()
-        return derived(values.filter(which) if self.other else values.clear(), values)
+        return values.filter(which) if self.other else values.clear()
 
     def nothing(self, said: str) -> str:
         """The sentence for an empty answer: `said`, if there are two dbms in one setup to compare at all."""
@@ -141,6 +140,7 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
         neighbours=others,
         asked=[],
         excluded=chosen.excluded,
+        palette=chosen.palette,
     )
     if chosen.ahead is None:
         return found

@@ -15,7 +15,7 @@ import polars as pl
 
 from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
-from ibench_lib.ask.provenance import remember
+from ibench_lib.ask.provenance import answer_of
 from ibench_lib.base import interactive, strict_yaml
 from ibench_lib.base.wording import NOT_MEASURED, count
 from ibench_lib.errors import ParameterError
@@ -25,7 +25,7 @@ from ibench_lib.store.narrow import narrowed
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question that was asked of a selection, with what it took and its answer.
 
     `name` is the question, with a number where it was asked before with other parameters.
@@ -42,8 +42,8 @@ class Selection:
     """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it, and `asked` remembers what was.
 
     `bases` are what its dbms are compared with. `excluded` are the runs that would belong to it, with the reason why
-    they do not. `q` has the questions as methods: `chosen.q.step_throughput()` is
-    `chosen.ask("step_throughput")`.
+    they do not. `palette` names the colours of its tables and charts. `q` has the questions as methods:
+    `chosen.q.step_throughput()` is `chosen.ask("step_throughput")`.
     """
 
     lake: duckdb.DuckDBPyConnection = field(repr=False)
@@ -51,8 +51,9 @@ class Selection:
     steps: list[str]
     bases: Bases
     points: int
-    asked: list[Asked] = field(default_factory=list, repr=False)
+    asked: list[AskedQuestion] = field(default_factory=list, repr=False)
     excluded: Mapping[str, str] = field(default_factory=dict)
+    palette: str = "default"
     ahead: Ahead | None = field(default=None, repr=False, compare=False)
     _narrowed: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -114,13 +115,13 @@ class Selection:
         earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
         if earlier:
             return earlier[0].answer
-        answer = self.ahead.take(name, values) if self.ahead else None
-        if answer is None:
-            answer = reader.question(self.connection_for(values), name, **values)
+        frame = self.ahead.take(name, values) if self.ahead else None
+        if frame is None:
+            frame = reader.question(self.connection_for(values), name, **values)
         before = sum(known.question == name for known in self.asked)
-        self.asked.append(Asked(f"{name}-{before + 1}" if before else name, name, values, answer))
-        remember(answer, self.asked[-1].name)
-        return answer
+        title = f"{name}-{before + 1}" if before else name
+        self.asked.append(AskedQuestion(title, name, values, answer_of(frame, title)))
+        return self.asked[-1].answer
 
     def connection_for(self, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
         """The connection to ask with these parameters: narrowed to the files of their runs, if they name any."""
@@ -178,6 +179,7 @@ def choose(
     exclude: str | Sequence[str] = (),
     base: str = "",
     points: int = 500,
+    palette: str = "default",
 ) -> Selection:
     """Choose what to show. One name or number may stand in place of a list.
 
@@ -193,6 +195,7 @@ def choose(
         first dbms in the order of the experiment file; with several builds that have several configurations, each
         build's dbms with the configuration of the first.
     points : how many points a line of a chart may have, 2 to 2000.
+    palette : "default", or "classic": green, red, yellow.
 
     Raises
     ------
@@ -209,7 +212,7 @@ def choose(
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
     known = reader.question(lake, "known_runs")
     if known.is_empty():
-        return Selection(lake, [], list(steps), bases(base), points)
+        return Selection(lake, [], list(steps), bases(base), points, palette=palette)
     _check("run", runs, known["run_id"], "in the lake")
     of_experiment = _fits(known["experiment"], [experiment]) & known["latest"]
     if experiment and not of_experiment.any():
@@ -239,7 +242,7 @@ def choose(
     }
     found = found.filter(pl.col("excluded").is_null())
     if found.is_empty():
-        return Selection(lake, [], list(steps), bases(base), points, excluded=without)
+        return Selection(lake, [], list(steps), bases(base), points, excluded=without, palette=palette)
     what = experiment if experiment and not runs else "the selection"
     _check(
         "dbms",
@@ -260,8 +263,19 @@ def choose(
     several = chosen_bases(cells.select("dbms", "build", "config").unique(maintain_order=True).rows(), base)
     if several is None:
         _check("base", [base], pl.concat([cells["dbms"], cells["config"]]), f"in any run of {what}")
-    chosen = Selection(lake, everything.run_ids, list(steps), several or Bases(), points, excluded=without)
+    chosen = replace(
+        everything, steps=list(steps), bases=several or Bases(), asked=[], excluded=without, palette=palette
+    )
     return replace(chosen, ahead=begun_ahead(lake, chosen._own))
+
+
+def chosen(parameters: Mapping[str, Any]) -> Selection:
+    """Choose from the workspace's lake what a notebook is about: `ib.chosen(globals())`.
+
+    Of `parameters`, all variables of the notebook, those count that `choose` has a parameter for.
+    """
+    taken = inspect.signature(choose).parameters.keys() - {"lake"}
+    return choose(reader.lake(), **{name: parameters[name] for name in taken & parameters.keys()})
 
 
 def _without_origin(name: str) -> str:

@@ -24,7 +24,7 @@ class Unavailable(Exception):
 
 
 @dataclass(frozen=True)
-class Scene:
+class CaptureTarget:
     """What there is to watch.
 
     Parameters
@@ -77,7 +77,7 @@ class Collector:
     children_cpu_s: float = 0.0
     reads_before_start: ClassVar[bool] = False
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         self.scene = scene
         self.emit = emit
         self.null_reasons: dict[str, str] = {}

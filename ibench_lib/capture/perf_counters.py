@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO, Any, ClassVar
 
 from ibench_lib.base.tether import tethered
-from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
 
 EVENTS = {
     "instructions": "instructions",
@@ -36,7 +36,7 @@ _NICE = "10"
 
 
 @dataclass(frozen=True)
-class Counted:
+class EventCount:
     """One event in one interval: `value` as scaled by perf, None where it did not count, with perf's word for it.
 
     `at_s` is the end of the interval, counted from perf's start; `running` the share of the interval in which the
@@ -56,7 +56,7 @@ class PerfCounters(Collector):
     name: ClassVar[str] = "perf_counters"
     tables: ClassVar[tuple[str, ...]] = ("perf_counters",)
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(scene.scratch), "LC_ALL": "C"}
         self._process: subprocess.Popen[bytes] | None = None
@@ -148,7 +148,7 @@ class PerfCounters(Collector):
         written_s = os.fstat(self._reader.fileno()).st_mtime
         now, wall = now_s(), time.time()
         whole, newline, self._rest = text.rpartition(b"\n")
-        found: dict[float, dict[str, Counted]] = {}
+        found: dict[float, dict[str, EventCount]] = {}
         for one in counted((whole + newline).decode(errors="replace").splitlines()):
             found.setdefault(one.at_s, {})[one.event] = one
         # perf's clock began when it did; what it wrote last, it wrote at the end of the last interval.
@@ -163,7 +163,7 @@ class PerfCounters(Collector):
         return rows
 
 
-def counted(lines: Iterable[str]) -> list[Counted]:
+def counted(lines: Iterable[str]) -> list[EventCount]:
     """What `perf stat -I 1000 -x,` says, event by event; other lines, such as comments and warnings, are left out.
 
     A line is time, value, unit, event, time counted in ns, and running %. The value is `<not supported>` where the
@@ -184,11 +184,11 @@ def counted(lines: Iterable[str]) -> list[Counted]:
             continue
         if value is not None and fields[2] == "msec":
             value /= 1000
-        found.append(Counted(at_s, event, value, fields[1], running))
+        found.append(EventCount(at_s, event, value, fields[1], running))
     return found
 
 
-def interval(events: dict[str, Counted], t_s: float, seconds: float) -> dict[str, Any]:
+def interval(events: dict[str, EventCount], t_s: float, seconds: float) -> dict[str, Any]:
     """The row of an interval that ends at `t_s`. A process that did not run in it did nothing."""
     row: dict[str, Any] = {"tick": math.floor(t_s), "t_s": t_s, "seconds": seconds}
     for event, column in EVENTS.items():
@@ -201,7 +201,7 @@ def interval(events: dict[str, Counted], t_s: float, seconds: float) -> dict[str
     return row
 
 
-def _idle(events: dict[str, Counted]) -> bool:
+def _idle(events: dict[str, EventCount]) -> bool:
     """Whether no event at all was counted: not that one had no turn on the processor's counters."""
     return all(one.value is None for one in events.values())
 

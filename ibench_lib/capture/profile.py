@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ibench_lib.base.tether import tethered
-from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
 from ibench_lib.capture.options import CaptureOptions, Profile
 from ibench_lib.capture.threads import group
 
@@ -53,7 +53,7 @@ class PerfProfile(Collector):
     tables: ClassVar[tuple[str, ...]] = ("profile_stacks",)
     close_s: ClassVar[float] = 600.0
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._options = scene.options.profile or Profile()
         self.every_s = self._options.every_s

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from ibench_lib import capture, plugins
 from ibench_lib.base.collector_report import CollectorReport
-from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.step_counters import Reading, counted, cumulative
 
@@ -38,7 +38,7 @@ def collectors(family: str | None = None) -> dict[str, type[Collector]]:
 class Capture:
     """Context manager: the collectors that the experiment wants run while it is open."""
 
-    def __init__(self, scene: Scene, emit: Emit, kinds: Iterable[type[Collector]] | None = None) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit, kinds: Iterable[type[Collector]] | None = None) -> None:
         if kinds is None:
             kinds = [kind for kind in collectors(scene.family).values() if _wanted(kind, scene.options)]
         self._running = [_Running(kind(scene, emit), scene.origin_ns) for kind in kinds]

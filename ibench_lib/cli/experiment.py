@@ -17,7 +17,7 @@ from ibench_lib.paths import Workspace, workspace
 if TYPE_CHECKING:
     from ibench_lib.experiment.cells import Cell, LoadedExperiment
     from ibench_lib.runner.forecast import Forecast
-    from ibench_lib.runner.planned import Planned
+    from ibench_lib.runner.planned import PlannedCell
 
 app = typer.Typer(
     help="""Check an experiment before it runs.
@@ -106,7 +106,9 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
             require_space(entry.build, entry.config, tables, place, aside, folders, copied=copied)
 
 
-def _advice(loaded: LoadedExperiment, planned: list[Planned], forecasts: list[Forecast], place: Workspace) -> list[str]:
+def _advice(
+    loaded: LoadedExperiment, planned: list[PlannedCell], forecasts: list[Forecast], place: Workspace
+) -> list[str]:
     from ibench_lib.runner.advice import profile_advice, redo_advice
 
     steps = [step for forecast in forecasts for step in forecast.steps]
@@ -118,7 +120,7 @@ def _warn(warnings: Iterable[str]) -> None:
         out.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
 
 
-def _needs(forecasts: list[tuple[Planned, Forecast]], most: int, place: Workspace) -> list[tuple[Path, int]]:
+def _needs(forecasts: list[tuple[PlannedCell, Forecast]], most: int, place: Workspace) -> list[tuple[Path, int]]:
     """The folders of data, with the most that a cell needs there; what is more is the snapshots'."""
     of_cells = dict[Path, int]()
     for planned, forecast in forecasts:
@@ -159,7 +161,7 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
     out.print(f"{len(left)} of {count(len(planned), 'cell')} to run, about {duration_text(total_s(left))}")
 
 
-def _snapshots(planned: list[Planned]) -> list[str]:
+def _snapshots(planned: list[PlannedCell]) -> list[str]:
     """A line for each snapshot: the cells that use it, and why they cannot use another one."""
     lines = []
     for entry in planned:

@@ -16,7 +16,7 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.runner.events import StepProgress, step_progress
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.server import left_by
 from ibench_lib.runner.step import WorkerState
 from ibench_lib.store.manifest import Manifest
@@ -35,7 +35,7 @@ class ExperimentProgress(Observer):
     remaining time is shown.
     """
 
-    def __init__(self, console: Console, forecast_s: Callable[[Planned], float] | None) -> None:
+    def __init__(self, console: Console, forecast_s: Callable[[PlannedCell], float] | None) -> None:
         self._console = console
         self._forecast_s = forecast_s
         self._live = console.is_terminal
@@ -71,7 +71,7 @@ class ExperimentProgress(Observer):
         if number == of:
             self._end_task()
 
-    def experiment_begins(self, name: str, planned: list[Planned]) -> None:
+    def experiment_begins(self, name: str, planned: list[PlannedCell]) -> None:
         to_run = [entry for entry in planned if entry.run_id is None]
         self._rows_from = {entry.cell.position: entry.rows_from for entry in planned}
         left = ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ibench_lib.experiment.cells import LoadedExperiment
-    from ibench_lib.runner.planned import Planned
+    from ibench_lib.runner.planned import PlannedCell
 
 
 def run(
@@ -54,7 +54,7 @@ def run(
     from ibench_lib.cli.progress import ExperimentProgress
     from ibench_lib.experiment.cells import load_experiment
     from ibench_lib.runner.events import EventLog
-    from ibench_lib.runner.observer import Both
+    from ibench_lib.runner.observer import ObserverList
 
     loaded, place = load_experiment(experiment), workspace()
     choice: dict[str, Any] = {
@@ -67,7 +67,7 @@ def run(
     # The forecasts of this lake apply to this host only.
     forecasts = _forecasts(loaded, place) if scheduler is None else None
     with ExperimentProgress(out, forecasts) as progress:
-        observer = Both([progress, EventLog(place, loaded.name, forecasts)])
+        observer = ObserverList([progress, EventLog(place, loaded.name, forecasts)])
         if scheduler is None:
             from ibench_lib.runner.sweep import run_experiment
 
@@ -101,7 +101,7 @@ def worker_command(
     worker.serve(scheduler, name)
 
 
-def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[Planned], float]:
+def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[PlannedCell], float]:
     from ibench_lib.runner.forecast import Forecaster
 
     forecaster = Forecaster(place)

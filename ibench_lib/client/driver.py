@@ -1,6 +1,6 @@
 """What a client needs of a server: a connection that sends commands and says what came back. No family of servers.
 
-A driver is a module with a function `connect`, as below; a server's flavour names the module (`Voice.driver`). If some
+A driver is a module with a function `connect`, as below; a server's flavour names it (`ServerControl.driver`). If some
 of it is compiled, it has a function `core_state` (`core_of`). Workloads and the runner know this protocol only. How a
 command becomes bytes on a wire is the driver's matter.
 """

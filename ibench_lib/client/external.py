@@ -29,7 +29,7 @@ from types import FrameType
 from typing import Any
 
 from ibench_lib.base.tether import tethered
-from ibench_lib.client.intervals import Counted, CountedSeconds, Reading, Seconds, Unreadable, require_possible
+from ibench_lib.client.intervals import CountedSeconds, IntervalCount, Reading, Seconds, Unreadable, require_possible
 from ibench_lib.client.program_threads import BUSY, ProgramThreads
 from ibench_lib.client.spec import Spec
 
@@ -50,7 +50,7 @@ class Program(ABC):
     environment : what is added to the client's environment.
     ready : the line by which it says that it is connected. It then begins its load when a line comes on its standard
         input, which is the common start of the step. None: it begins when it is started.
-    counts : whether it says `Counted` things, all of them exact; else it says `Reading`s.
+    counts : whether it says `IntervalCount` things, all of them exact; else it says `Reading`s.
     """
 
     argv: Sequence[str]
@@ -59,13 +59,13 @@ class Program(ABC):
     counts = False
 
     @abstractmethod
-    def read_line(self, line: str) -> Reading | Sequence[Counted] | None:
+    def read_line(self, line: str) -> Reading | Sequence[IntervalCount] | None:
         """What a line says of an interval. None: it cannot be read. An empty sequence: it can, and says nothing of one.
 
         Raises Unreadable.
         """
 
-    def finish(self, ran_s: float) -> Sequence[Counted]:
+    def finish(self, ran_s: float) -> Sequence[IntervalCount]:
         """What it has done as a whole, asked once it has ended well after so many seconds. Raises Unreadable."""
         return ()
 
@@ -121,7 +121,7 @@ class Lines:
             yield from self.add(b"\n")
 
 
-class Driven:
+class RunningProgram:
     """A program that runs: its process group, its output, and what it has said.
 
     Attributes
@@ -288,7 +288,7 @@ class Driven:
     def _take_in(self, lines: Iterator[str | None], arrived_s: float) -> None:
         if self.error:
             return
-        readings: list[Reading | Counted] = []
+        readings: list[Reading | IntervalCount] = []
         texts: list[tuple[int, str]] = []
         wrong: str | None = None
         for line in lines:
@@ -320,7 +320,7 @@ class Driven:
         if wrong:
             self._fail(wrong)
 
-    def _add(self, readings: Sequence[Reading | Counted], arrived_s: float) -> None:
+    def _add(self, readings: Sequence[Reading | IntervalCount], arrived_s: float) -> None:
         self.seconds.add(readings, arrived_s)  # type: ignore[arg-type]  # a program says one kind only (`counts`)
 
     def _fail(self, error: str) -> None:
@@ -485,7 +485,7 @@ def _receive() -> dict[str, Any]:
 
 def main() -> None:
     """Drive one program from specification to totals."""
-    driven: Driven | None = None
+    driven: RunningProgram | None = None
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         if driven is None or not driven.loads:
@@ -502,7 +502,7 @@ def main() -> None:
         if why := cannot_start(program.argv[0]):
             _send("failed", error=f"cannot start {why}")
             return
-        driven = Driven(program, spec.operations[0], lambda row: _send("second", row=row))
+        driven = RunningProgram(program, spec.operations[0], lambda row: _send("second", row=row))
         if program.ready is not None:
             driven.connect()
             if driven.error:
@@ -528,7 +528,7 @@ def main() -> None:
     _send("done", totals=totals(driven, start_ns, spec.seconds), probes=[])
 
 
-def totals(driven: Driven, start_ns: int, seconds: float | None) -> dict[str, Any]:
+def totals(driven: RunningProgram, start_ns: int, seconds: float | None) -> dict[str, Any]:
     """The totals of table `workers`, with what is not known and why. T ends with the last interval that it reported."""
     error = driven.error and f"{driven.name}: {driven.error}"
     return {

@@ -31,7 +31,7 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted:
+class IntervalCount:
     """What a program has counted of one operation in an interval, from `start_s` to `end_s` on the step's clock.
 
     Only a program that begins with the step says this (`Program.ready`). `bins`: responses by bin of our histograms,
@@ -268,7 +268,7 @@ class CountedSeconds:
     errors: int | None
     retries: int | None
 
-    def add(self, readings: Sequence[Counted], arrived_s: float) -> None:
+    def add(self, readings: Sequence[IntervalCount], arrived_s: float) -> None:
         """Take in what has arrived together. `arrived_s` counts from the step's start. Raises Unreadable."""
         for position, reading in enumerate(readings):
             if why := self._wrong(reading, arrived_s):
@@ -283,7 +283,7 @@ class CountedSeconds:
         for row in rows.values():
             self._emit(row)
 
-    def _wrong(self, reading: Counted, arrived_s: float) -> str | None:
+    def _wrong(self, reading: IntervalCount, arrived_s: float) -> str | None:
         counts = [reading.count, reading.errors or 0, reading.retries or 0, *(reading.bins or {}).values()]
         if min(counts) < 0 or max(counts) > 1 << 53:
             return f"a count of {reading.operation} is impossible"
@@ -294,7 +294,7 @@ class CountedSeconds:
             return f"its time does not go forward: {reading.end_s:g} s comes after {self.end_s:g} s"
         return None
 
-    def _add(self, reading: Counted) -> None:
+    def _add(self, reading: IntervalCount) -> None:
         self.ops += reading.count
         self.end_s = max(self.end_s, reading.end_s)
         for name in ("errors", "retries", "bins"):
@@ -336,7 +336,7 @@ class CountedSeconds:
             row |= {f"{timing}_bins": held, f"{timing}_counts": [merged[number] for number in held]}
 
 
-def _second_of(reading: Counted) -> int:
+def _second_of(reading: IntervalCount) -> int:
     if reading.end_s - reading.start_s > LONGEST_S:
         return max(0, math.ceil(reading.end_s - _ROUNDING) - 1)
     return math.floor((reading.start_s + reading.end_s) / 2)

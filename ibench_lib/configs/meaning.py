@@ -35,7 +35,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Effective:
+class EffectiveOption:
     """What an option is with one build: `origin` is file:line, "default", or "not known" if the build lacks it.
 
     `value` is None where it has none.
@@ -78,7 +78,7 @@ def differences(first: ServerConfig, second: ServerConfig, known: KnownOptions) 
 
 def differences_of_builds(
     first: ServerConfig, second: ServerConfig, known: tuple[KnownOptions, KnownOptions]
-) -> list[tuple[str, Effective, Effective]]:
+) -> list[tuple[str, EffectiveOption, EffectiveOption]]:
     """Options that are in force with other values for each configuration on its own build, by name.
 
     `known` is what the builds know. These are the options that are set, and those that both builds know. Defaults that
@@ -101,14 +101,14 @@ def differences_of_builds(
     return found
 
 
-def _effective(name: str, config: ServerConfig, known: KnownOptions) -> Effective:
+def _effective(name: str, config: ServerConfig, known: KnownOptions) -> EffectiveOption:
     for option in config.options:
         sets, value = meaning(option, known)
         if sets == name and (name in known.names or not option.loose):
-            return Effective(value, option.origin)
+            return EffectiveOption(value, option.origin)
     if name not in known.names:
-        return Effective(None, "not known")
-    return Effective(known.defaults.get(name), "default")
+        return EffectiveOption(None, "not known")
+    return EffectiveOption(known.defaults.get(name), "default")
 
 
 def meaning(option: Option, known: KnownOptions | None) -> tuple[str, str | None]:

@@ -82,7 +82,7 @@ class ServerConfig:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedFragment:
     """A fragment that is in no file: its name, and its lines with the places that ask for them."""
 
     name: str
@@ -94,7 +94,7 @@ class Generated:
 
 
 def resolve(
-    names: list[str], rules: Rules, scale: float, folder: Path | None = None, last: Sequence[Generated] = ()
+    names: list[str], rules: Rules, scale: float, folder: Path | None = None, last: Sequence[GeneratedFragment] = ()
 ) -> ServerConfig:
     """Merge the fragments `names`, base first, by the rules of a server, with sizes times `scale`.
 
@@ -120,7 +120,7 @@ def resolve(
     return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, (), rules.group, rules.syntax)
 
 
-def complete(path: Path, rules: Rules, scale: float, last: Sequence[Generated] = ()) -> ServerConfig:
+def complete(path: Path, rules: Rules, scale: float, last: Sequence[GeneratedFragment] = ()) -> ServerConfig:
     """A complete option file as it is: the groups that this server reads, less what a sandbox decides.
 
     `last` win over the file.
@@ -230,7 +230,9 @@ def _dangerous(line: Line) -> ConfigError:
     )
 
 
-def _take_last(options: list[Option], fragments: dict[str, str], last: Sequence[Generated], rules: Rules) -> None:
+def _take_last(
+    options: list[Option], fragments: dict[str, str], last: Sequence[GeneratedFragment], rules: Rules
+) -> None:
     for generated in last:
         for line in generated.lines:
             _take(options, line, rules)

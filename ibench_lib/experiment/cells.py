@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.configs.option_file import Line
-from ibench_lib.configs.resolve import Generated, ServerConfig, complete, resolve
+from ibench_lib.configs.resolve import GeneratedFragment, ServerConfig, complete, resolve
 from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ConfigError, ExperimentError
 from ibench_lib.experiment.axes import FRAGMENT, SET, Chosen, config_name, counts_of, setup_name
@@ -197,12 +197,12 @@ class LoadedExperiment:
         number = next(n for n, config in enumerate(self.spec.configs) if config.storage == cell.config.storage)
         return f"{self.name}.yaml:{strict_yaml.line_at(self.text, ('configs', number, 'storage', what))}"
 
-    def _in_this_file(self, cell: Cell, rules: Rules) -> list[Generated]:
+    def _in_this_file(self, cell: Cell, rules: Rules) -> list[GeneratedFragment]:
         """Fragments with what its configuration sets, and with the values of the cell; each line names its place."""
 
-        def fragment(name: str, values: Iterable[tuple[str, str]], lines: Mapping[str, int]) -> Generated:
+        def fragment(name: str, values: Iterable[tuple[str, str]], lines: Mapping[str, int]) -> GeneratedFragment:
             origins = ((key, value, f"{self.name}.yaml:{lines[key]}") for key, value in values)
-            return Generated(name, tuple(Line(rules.group, *origin) for origin in origins))
+            return GeneratedFragment(name, tuple(Line(rules.group, *origin) for origin in origins))
 
         found = [
             fragment(SET, (cell.config.set or {}).items(), self._lines_of_sets.get(cell.config.name, {})),

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from ibench_lib.ask.bases import Bases
-from ibench_lib.ask.selection import Asked, Selection
+from ibench_lib.ask.selection import AskedQuestion, Selection
 from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.base.wording import NOT_MEASURED, count, joined
 from ibench_lib.paths import workspace
@@ -276,7 +276,7 @@ def _questions(selection: Selection) -> str:
     return _folded("evidence-questions", f"Questions, SQL and data ({len(asked)})", "".join(blocks))
 
 
-def _question(asked: Asked, file: Download, selection: Selection) -> str:
+def _question(asked: AskedQuestion, file: Download, selection: Selection) -> str:
     rows = [[f"${key}", _value(key, value, selection)] for key, value in sorted(asked.parameters.items())]
     parameters = _table(f"Parameters of {asked.name}", ("parameter", "value"), rows) if rows else ""
     return (

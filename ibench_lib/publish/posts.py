@@ -25,7 +25,7 @@ from ibench_lib.paths import Workspace
 
 MOST_JOBS = 4
 POST_BYTES = 3_000_000_000
-"""Memory that building one post may take: docs/performance.md shows what the largest post takes."""
+"""Memory that building one post may take: docs/benchmarks/post_speed.md shows what the largest post takes."""
 
 _LOOK_S = 0.2
 """Ctrl-C is noticed this often: once polars is imported, a signal no longer interrupts waiting for a thread."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.paths import Workspace, nearest_existing
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.space import redo_bytes, redo_said
 from ibench_lib.servers.flavours.flavour import flavour_of
 
@@ -31,7 +31,7 @@ def profile_advice(capture: CaptureOptions, steps: Iterable[tuple[str, float]]) 
     ]
 
 
-def redo_advice(planned: Sequence[Planned], workspace: Workspace) -> list[str]:
+def redo_advice(planned: Sequence[PlannedCell], workspace: Workspace) -> list[str]:
     """Redo logs that the number of files of another fragment multiplies, or that take over half of the free space."""
     found: dict[str, None] = {}
     for entry in planned:

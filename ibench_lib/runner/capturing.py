@@ -9,7 +9,7 @@ from typing import Any
 
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.base.scratch import PREFIX, scratch_directory
-from ibench_lib.capture.collector import Scene
+from ibench_lib.capture.collector import CaptureTarget
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
 from ibench_lib.servers.flavours.flavour import flavour_of
@@ -41,7 +41,7 @@ def capturing(
     assert manifest.server is not None
     with scratch_directory(_SCRATCH) as scratch:
         flavour = flavour_of(server.build)
-        scene = Scene(
+        scene = CaptureTarget(
             origin_ns=origin_ns,
             family=flavour.family,
             address=address,

@@ -19,7 +19,7 @@ from ibench_lib.runner.description import describe_run
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.one_run import DATABASE, OneRun
 from ibench_lib.runner.plan import fit_cell
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.preflight import examine, require_program
 from ibench_lib.runner.snapshot.use import RunSnapshot, snapshot_bytes
 from ibench_lib.servers.flavours.flavour import flavour_of
@@ -31,7 +31,7 @@ CLOCK_TOLERANCE_S = 1.0
 
 def run_cell(
     experiment: LoadedExperiment,
-    planned: Planned,
+    planned: PlannedCell,
     workspace: Workspace,
     observer: Observer,
     patience: Patience | None = None,
@@ -111,7 +111,7 @@ def _seal(writer: RunWriter, manifest: records.Manifest) -> None:
 
 
 def _fit_host(
-    experiment: LoadedExperiment, planned: Planned, workspace: Workspace, snapshot: RunSnapshot | None
+    experiment: LoadedExperiment, planned: PlannedCell, workspace: Workspace, snapshot: RunSnapshot | None
 ) -> list[str]:
     """Refuse a host without enough space and, with `strict`, a host not fit to measure. Returns the findings."""
     require_program(experiment.workload)

@@ -15,7 +15,7 @@ from ibench_lib.capture.storage_facts import storage_class, storage_facts
 from ibench_lib.client.driver import core_of
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace, nearest_existing
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.servers.binary import facts_of_build, unknown_facts
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.store import manifest as records
@@ -27,7 +27,7 @@ def describe_run(
     run_id: str,
     workspace: Workspace,
     experiment: LoadedExperiment,
-    planned: Planned,
+    planned: PlannedCell,
     *,
     skipped: list[str],
     origin_wall: datetime,

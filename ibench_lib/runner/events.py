@@ -24,7 +24,7 @@ from ibench_lib.runner.silence import SILENT_S, silent_s
 
 if TYPE_CHECKING:  # `ibench status` reads the log, and needs none of what a run needs
     from ibench_lib.experiment.cells import Cell
-    from ibench_lib.runner.planned import Planned
+    from ibench_lib.runner.planned import PlannedCell
     from ibench_lib.runner.step import WorkerState
     from ibench_lib.store.manifest import Manifest
     from ibench_lib.workloads.workload import Step
@@ -38,7 +38,7 @@ class EventLog(Observer):
     """Writes the log of one experiment. `forecast_s` gives the expected seconds of a cell, if they are known."""
 
     def __init__(
-        self, workspace: Workspace, experiment: str, forecast_s: Callable[[Planned], float] | None = None
+        self, workspace: Workspace, experiment: str, forecast_s: Callable[[PlannedCell], float] | None = None
     ) -> None:
         self._forecast_s = forecast_s
         self._path = event_log(workspace, experiment)
@@ -48,7 +48,7 @@ class EventLog(Observer):
     def cell_checked(self, number: int, of: int) -> None:
         """Not written: the log begins with the experiment, when all cells have been checked."""
 
-    def experiment_begins(self, name: str, planned: list[Planned]) -> None:
+    def experiment_begins(self, name: str, planned: list[PlannedCell]) -> None:
         counts = {what: sum(entry.what == what for entry in planned) for what in ("done", "new", "changed", "again")}
         known = self._forecast_s
         to_run = [entry for entry in planned if entry.run_id is None]

@@ -9,7 +9,7 @@ from pathlib import Path
 from ibench_lib.errors import ExperimentError, HostUnfit
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.servers.flavours.flavour import flavour_of
 
 _OF_THE_KERNEL = ("/proc", "/sys", "/dev")
@@ -44,7 +44,7 @@ def require_apart(experiment: LoadedExperiment, cell: Cell, workspace: Workspace
             )
 
 
-def require_folders(planned: Planned, engine: str) -> None:
+def require_folders(planned: PlannedCell, engine: str) -> None:
     """Refuse a cell whose server cannot have its files where the experiment wants them. `engine` is that of its tables.
 
     Raises

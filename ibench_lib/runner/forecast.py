@@ -16,7 +16,7 @@ from ibench_lib.capture.host_facts import same_host
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.plan import manifests
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.snapshot.use import snapshot_bytes, steps_loaded
 from ibench_lib.runner.space import needed_bytes
 from ibench_lib.store import reader
@@ -52,7 +52,7 @@ class Forecaster:
         self._runs = [run for run in manifests(workspace) if run.status == "complete" and same_host(run.host)]
         self._rates = _rates(workspace, self._runs)
 
-    def cell(self, experiment: LoadedExperiment, planned: Planned) -> Forecast:
+    def cell(self, experiment: LoadedExperiment, planned: PlannedCell) -> Forecast:
         """One cell, on its build."""
         workload, options, steps = experiment.workload, experiment.options(planned.cell), planned.steps
         before = steps_loaded(experiment, steps)
@@ -76,7 +76,7 @@ def total_s(forecasts: Iterable[Forecast]) -> float:
     return sum(forecast.seconds for forecast in forecasts)
 
 
-def most_disk_bytes(forecasts: Sequence[tuple[Planned, Forecast]]) -> int:
+def most_disk_bytes(forecasts: Sequence[tuple[PlannedCell, Forecast]]) -> int:
     """Of cells that run one after another in this order, with the snapshots that are kept for later ones."""
     most = 0
     for planned, forecast in forecasts:

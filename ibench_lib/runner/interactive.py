@@ -12,7 +12,7 @@ from ibench_lib.experiment.cells import Cell, load_experiment
 from ibench_lib.paths import workspace
 from ibench_lib.runner.events import EventLog
 from ibench_lib.runner.forecast import Forecaster
-from ibench_lib.runner.observer import Both, Observer
+from ibench_lib.runner.observer import Observer, ObserverList
 from ibench_lib.runner.plan import plan_experiment
 from ibench_lib.runner.sweep import run_experiment
 from ibench_lib.store.manifest import Manifest
@@ -95,7 +95,7 @@ def run(
     place = workspace()
     loaded = load_experiment(_found(experiment))
     result = run_experiment(
-        loaded, place, Both([_Lines(), EventLog(place, loaded.name)]),
+        loaded, place, ObserverList([_Lines(), EventLog(place, loaded.name)]),
         again=again, only=only, without=without, fail_fast=fail_fast, any_host=any_host,
     )  # fmt: skip
     return [*result.skipped, *(manifest.run_id for manifest in result.made)]

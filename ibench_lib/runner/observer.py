@@ -9,7 +9,7 @@ from ibench_lib.errors import IbenchError
 
 if TYPE_CHECKING:  # `ibench status` reads the log, and needs none of what a run needs
     from ibench_lib.experiment.cells import Cell
-    from ibench_lib.runner.planned import Planned
+    from ibench_lib.runner.planned import PlannedCell
     from ibench_lib.runner.step import WorkerState
     from ibench_lib.store.manifest import Manifest
     from ibench_lib.workloads.workload import Step
@@ -25,7 +25,7 @@ class Observer:
     def cell_checked(self, number: int, of: int) -> None:
         """Before anything runs: the options of `number` of `of` cells have been checked."""
 
-    def experiment_begins(self, name: str, planned: list[Planned]) -> None:
+    def experiment_begins(self, name: str, planned: list[PlannedCell]) -> None:
         """The cells that will run, and those that are already done, are known."""
 
     def experiment_ends(self, name: str, outcome: str) -> None:
@@ -87,7 +87,7 @@ EVENTS = tuple(name for name in vars(Observer) if not name.startswith("_"))
 """Every method of an observer."""
 
 
-class Both(Observer):
+class ObserverList(Observer):
     """Passes every event to several observers, one after another."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
@@ -95,7 +95,7 @@ class Both(Observer):
 
 
 def _forwarding(event: str) -> Callable[..., None]:
-    def forward(both: Both, *arguments: Any, **named: Any) -> None:
+    def forward(both: ObserverList, *arguments: Any, **named: Any) -> None:
         for observer in both._observers:
             getattr(observer, event)(*arguments, **named)
 
@@ -103,4 +103,4 @@ def _forwarding(event: str) -> Callable[..., None]:
 
 
 for _event in EVENTS:
-    setattr(Both, _event, _forwarding(_event))
+    setattr(ObserverList, _event, _forwarding(_event))

@@ -19,7 +19,7 @@ from ibench_lib.runner import silence
 from ibench_lib.runner.capturing import capturing
 from ibench_lib.runner.connections import demand, require_accepted
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.settle import settle
 from ibench_lib.runner.snapshot.use import RunSnapshot
 from ibench_lib.runner.step import StepResult, WorkerState, run_step
@@ -40,7 +40,7 @@ class OneRun:
     def __init__(
         self,
         experiment: LoadedExperiment,
-        planned: Planned,
+        planned: PlannedCell,
         manifest: records.Manifest,
         writer: RunWriter,
         server: Server,

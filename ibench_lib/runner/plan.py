@@ -15,7 +15,7 @@ from ibench_lib.runner.connections import demand
 from ibench_lib.runner.folders import require_apart, require_folders
 from ibench_lib.runner.ledger import Attempt, Ledger
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.planned import Planned, What
+from ibench_lib.runner.planned import PlannedCell, What
 from ibench_lib.runner.server import fit
 from ibench_lib.runner.snapshot.kept import find as find_snapshot
 from ibench_lib.runner.snapshot.sharing import share
@@ -40,7 +40,7 @@ def plan_experiment(
     builds: Mapping[str, Build | Remote] | None = None,
     elsewhere: Sequence[Manifest] = (),
     observer: Observer | None = None,
-) -> list[Planned]:
+) -> list[PlannedCell]:
     """Every chosen cell in the experiment's order. Nothing is run; servers are asked whether they know their options.
 
     With `builds`, those of another host, nothing is asked: it was done there. `elsewhere` are runs of another lake
@@ -85,14 +85,14 @@ def plan_experiment(
     return planned if experiment.spec.snapshot_after is None else _sharing(experiment, workspace, planned)
 
 
-def plan_cell(experiment: LoadedExperiment, cell: Cell, build: AnyBuild) -> Planned:
+def plan_cell(experiment: LoadedExperiment, cell: Cell, build: AnyBuild) -> PlannedCell:
     """One cell on its build. Raises ConfigError where it has no configuration for that build."""
     config = experiment.server_config(cell, rules_of(build))
     fingerprint = experiment.fingerprint(cell, build.version, config)
-    return Planned(cell, build, config, tuple(experiment.steps(cell)), fingerprint)
+    return PlannedCell(cell, build, config, tuple(experiment.steps(cell)), fingerprint)
 
 
-def fit_cell(experiment: LoadedExperiment, planned: Planned, workspace: Workspace) -> list[str]:
+def fit_cell(experiment: LoadedExperiment, planned: PlannedCell, workspace: Workspace) -> list[str]:
     """Refuse a cell whose build cannot run it. Returns the `loose_` lines that its server skips. Raises as `fit`."""
     options = experiment.options(planned.cell)
     engine = experiment.workload.needs(options).engine
@@ -102,13 +102,13 @@ def fit_cell(experiment: LoadedExperiment, planned: Planned, workspace: Workspac
     return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)
 
 
-def wanted_snapshots(planned: Sequence[Planned]) -> set[str]:
+def wanted_snapshots(planned: Sequence[PlannedCell]) -> set[str]:
     """Digests of the snapshots that cells to be run can use."""
     return {entry.sharing.settings.digest for entry in planned if entry.run_id is None and entry.sharing}
 
 
 def mixed_with(
-    experiment: LoadedExperiment, planned: Sequence[Planned], runs: Sequence[Manifest], here: str
+    experiment: LoadedExperiment, planned: Sequence[PlannedCell], runs: Sequence[Manifest], here: str
 ) -> str | None:
     """Why a host of class `here` may not run what is to be run: runs of other cells are of another one. Else None."""
     if all(entry.run_id is not None for entry in planned):
@@ -190,7 +190,7 @@ def _when(attempt: Attempt) -> str:
     return f"{datetime.fromisoformat(attempt.begun):%Y-%m-%d %H:%M} UTC"
 
 
-def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[Planned]) -> list[Planned]:
+def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[PlannedCell]) -> list[PlannedCell]:
     """The same cells, each with where its rows come from."""
     settings = {
         entry.cell.position: planned_settings(experiment, entry, steps_loaded(experiment, entry.steps))

@@ -15,7 +15,7 @@ What = Literal["done", "new", "changed", "again"]
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedCell:
     """A cell with its build, configuration and steps, and whether it has to run.
 
     done: its complete run, `run_id`, is in the lake. new: never tried. again: its last attempt did not complete.

@@ -106,7 +106,7 @@ def run_step(
 ) -> StepResult:
     """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
-    `operations` are those of the workload, by name. `driver` is the module of the server's driver (`Voice.driver`).
+    `operations` are those of the workload, by name. `driver` is the server's driver (`ServerControl.driver`).
 
     `on_ready` is called when all workers only wait for their start, and may delay it. `on_start` gets the common start
     (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of each worker, a row of `ops`;

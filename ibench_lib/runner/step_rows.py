@@ -124,7 +124,7 @@ def client_limits(result: StepResult) -> list[tuple[float, str]]:
     nothing. A paced one is late by its own doing when its p99 operation is sent more than 10 % of its interval after it
     could have been; one that serves many connections, when it holds up its p99 operation for more than 10 % of the
     median response of all its operations. Fewer than a hundred operations have no p99, only a worst one. A driven
-    program says its own limits (`Driven.limits`).
+    program says its own limits (`RunningProgram.limits`).
 
     The verdict on results that come equally near is the reader's (`client_verdicts`), and so is whether the host was to
     blame instead (`host_taken_of`).

@@ -17,14 +17,14 @@ from ibench_lib.runner.cell import run_cell
 from ibench_lib.runner.ledger import Ledger, State, running_alone
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.plan import manifests, mixed_with, plan_experiment, wanted_snapshots
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.snapshot.kept import sweep as sweep_snapshots
 from ibench_lib.servers.sandbox_directory import sweep as sweep_sandboxes
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.store.recover import recover_all
 from ibench_lib.store.transfer import ARRIVING
 
-RunCell = Callable[[LoadedExperiment, Planned, Workspace, Observer, Patience | None], Manifest]
+RunCell = Callable[[LoadedExperiment, PlannedCell, Workspace, Observer, Patience | None], Manifest]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SweepResult:
 class Tally:
     """What becomes of each cell, told alike to the ledger, to the observer, and to whoever asked for the cells."""
 
-    def __init__(self, name: str, planned: list[Planned], ledger: Ledger, observer: Observer) -> None:
+    def __init__(self, name: str, planned: list[PlannedCell], ledger: Ledger, observer: Observer) -> None:
         self.result = SweepResult()
         self.failures: list[tuple[Cell, IbenchError]] = []
         self._name, self._of, self._ledger, self._observer = name, len(planned), ledger, observer
@@ -49,7 +49,7 @@ class Tally:
         self._observer.cell_skipped(number, self._of, cell, run_id)
         self.result.skipped.append(run_id)
 
-    def not_tried(self, number: int, entry: Planned) -> bool:
+    def not_tried(self, number: int, entry: PlannedCell) -> bool:
         """Whether there is no sense in trying a cell: another repeat of it has failed, and so would this one."""
         cell, before = entry.cell, self._lasting.get(_kind(entry.cell))
         if before is None:
@@ -60,7 +60,7 @@ class Tally:
         self.failures.append((cell, CellNotTried(f"skipped: {why}")))
         return True
 
-    def begins(self, number: int, entry: Planned, worker: str | None = None) -> int:
+    def begins(self, number: int, entry: PlannedCell, worker: str | None = None) -> int:
         """Returns the number of the attempt."""
         cell, host = entry.cell, worker or socket.gethostname()
         self._observer.cell_begins(number, self._of, cell, worker)
@@ -133,7 +133,7 @@ def run_experiment(
     Interrupted : Ctrl-C; the first one lets the cell under way end, a second one does not.
     """
 
-    def plan() -> list[Planned]:
+    def plan() -> list[PlannedCell]:
         if again:
             sweep_snapshots(workspace.snapshots)
         planned = plan_experiment(experiment, workspace, only=only, without=without, again=again, observer=observer)
@@ -145,7 +145,7 @@ def run_experiment(
             )
         return planned
 
-    def work(planned: list[Planned], tally: Tally) -> SweepResult:
+    def work(planned: list[PlannedCell], tally: Tally) -> SweepResult:
         try:
             return _run_all(experiment, planned, workspace, observer, tally, run, fail_fast=fail_fast)
         except Interrupted as error:
@@ -160,8 +160,8 @@ def conduct(
     experiment: LoadedExperiment,
     workspace: Workspace,
     observer: Observer,
-    plan: Callable[[], list[Planned]],
-    work: Callable[[list[Planned], Tally], SweepResult],
+    plan: Callable[[], list[PlannedCell]],
+    work: Callable[[list[PlannedCell], Tally], SweepResult],
 ) -> SweepResult:
     """What surrounds the cells, wherever they are run: one experiment at a time, dead runs sealed, both ends told.
 
@@ -195,7 +195,7 @@ def conduct(
 
 def _run_all(
     experiment: LoadedExperiment,
-    planned: list[Planned],
+    planned: list[PlannedCell],
     workspace: Workspace,
     observer: Observer,
     tally: Tally,

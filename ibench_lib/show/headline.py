@@ -47,7 +47,7 @@ _WITH = " (with "
 _INDENT = "\u2003"
 
 
-def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] = ()) -> Shown:
+def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
     """What was tested, a strip for each step, and a sentence for each (`step_throughput`).
 
     A strip has a row for each dbms: its throughput relative to its base, with its interval. Only differences beyond
@@ -66,10 +66,10 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
         for text in headline_statements(frame, post.bases, metrics, steps)
     ]
     sentences = f'<ul class="statements">{"".join(said)}</ul>'
-    strips = strips_of(frame, post.bases, palette, steps=steps, last=preparing_steps(frame))
+    strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
     if not strips:  # with nothing to compare it with, a result is its rate over time
         done = without_short(results(_of_steps(frame, steps).filter(pl.col("step_status") == "complete")))[0]
-        strips, more = _over_time(post, steps, palette, done)
+        strips, more = _over_time(post, steps, done)
         answers = (*answers, *more)
     return _screen(post, _of_steps(frame, steps), strips, sentences, answers)
 
@@ -85,7 +85,6 @@ def opening(
     of_whole_steps: bool = False,
     over_time: bool = False,
     pictures: Html | None = None,
-    palette: str = "default",
     **options: Any,
 ) -> Shown:
     """The first screen of a post with a question of its own: what was tested, strips of a figure, and sentences.
@@ -112,17 +111,17 @@ def opening(
             frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips += strips_of(frame, post.bases, palette, Figure(column, label, better), steps, preparing_steps(rates))
+        strips += strips_of(
+            frame, post.bases, post.palette, Figure(column, label, better), steps, preparing_steps(rates)
+        )
     if over_time:
-        drawn, more = _over_time(post, steps, palette)
+        drawn, more = _over_time(post, steps)
         strips += drawn
         answers = (*answers, *more)
     return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options).markup, answers)
 
 
-def _over_time(
-    post: Selection, steps: Sequence[str], palette: str, only: pl.DataFrame | None = None
-) -> tuple[str, tuple[str, ...]]:
+def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[str, tuple[str, ...]]:
     """Pictures of the rate over time, and the names of the answers that they are made from.
 
     `only`: rows of the runs and steps to draw; None draws all of `steps`.
@@ -131,7 +130,7 @@ def _over_time(
     names = (*names_of(seconds), *names_of(steady), *names_of(dips))
     if only is not None:
         steady = steady.join(only, on=["run_id", "step_id"], how="semi", maintain_order="left")
-    drawn = sparklines(_of_steps(seconds, steps), _of_steps(steady, steps), _of_steps(dips, steps), palette)
+    drawn = sparklines(_of_steps(seconds, steps), _of_steps(steady, steps), _of_steps(dips, steps), post.palette)
     return drawn, names
 
 

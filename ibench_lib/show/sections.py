@@ -35,7 +35,6 @@ def made_from(
     experiments: bool = True,
     workload: bool = False,
     complete: str = _COMPLETE,
-    palette: str = "default",
 ) -> Section:
     """What a post is made from: sentences on runs and hosts, a table of all runs, missing and skipped data, warnings.
 
@@ -51,26 +50,33 @@ def made_from(
         (
             say(post, *subjects),
             *excluded_runs(post),
-            each(post.runs, runs_table, by="experiment", fold="The runs", nothing="There is no run.", palette=palette),
-            each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=palette),
-            *_skipped(post, palette),
+            each(
+                post.runs,
+                runs_table,
+                by="experiment",
+                fold="The runs",
+                nothing="There is no run.",
+                palette=post.palette,
+            ),
+            each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=post.palette),
+            *_skipped(post),
             warnings(post.runs),
         )
     )
 
 
-def _skipped(post: Selection, palette: str) -> tuple[Shown, ...]:
+def _skipped(post: Selection) -> tuple[Shown, ...]:
     """What could not be read of the post's runs and of runs whose experiment is unknown; folded, that of the others."""
     found = post.ask("skipped")
-    mine, others = (derived(found.filter(pl.col("selected") == whose), found) for whose in (True, False))
-    shown = each(mine, skipped_table, by=[], nothing="Every file of the runs could be read.", palette=palette)
+    mine, others = (found.filter(pl.col("selected") == whose) for whose in (True, False))
+    shown = each(mine, skipped_table, by=[], nothing="Every file of the runs could be read.", palette=post.palette)
     if others.is_empty():
         return (shown,)
     said = (
         f"Also damaged: {count(others['run_id'].n_unique(), 'run')} of the experiment that this page does not show "
         f"(older runs of a cell, or runs that were not chosen)"
     )
-    table = each(others, skipped_table, by=[], palette=palette, title="Damaged runs that are not shown")
+    table = each(others, skipped_table, by=[], palette=post.palette, title="Damaged runs that are not shown")
     head = Html(f'<details class="fold"><summary>{html.escape(said)}</summary>')
     return shown, Shown((head, *table.items, Html("</details>")), table.answers)
 

@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Long:
+class LongSeries:
     """What a series shows. `judged`: the series itself, its ratio to the reference, or nothing, for the reason `why`.
 
     `drift`: a straight line explains it as well as steps do. `phi`: the memory of its noise;
@@ -67,7 +67,7 @@ class Long:
 
 def long_changes(
     values: Points, reference: Points | None = None, min_effect: float = MIN_EFFECT, seed: int = 1
-) -> Long:
+) -> LongSeries:
     """The changes in a series of logarithms, one a night, next to those of a reference build in the same nights.
 
     Raises ValueError for fewer than LEAST_NIGHTS nights, or a reference of another length.
@@ -78,7 +78,7 @@ def long_changes(
         alone = _judge(values, min_effect, seed, "raw")
         if alone.dependent:
             why = "neighbouring nights depend on each other, and no reference build was measured"
-            return Long("nothing", (), False, alone.phi, True, alone.detectable, why)
+            return LongSeries("nothing", (), False, alone.phi, True, alone.detectable, why)
         return alone
     if len(reference) != len(values):
         raise ValueError("the reference has other nights")
@@ -99,7 +99,7 @@ def clipped(values: Points) -> Points:
     return found
 
 
-def _judge(values: Points, min_effect: float, seed: int, judged: Judged) -> Long:
+def _judge(values: Points, min_effect: float, seed: int, judged: Judged) -> LongSeries:
     series = clipped(values)
     random = np.random.default_rng(seed)
     chances: dict[int, float] = {}
@@ -121,7 +121,9 @@ def _judge(values: Points, min_effect: float, seed: int, judged: Judged) -> Long
     se = 2 * spread * math.sqrt(_inflation(phi) / many)
     detectable = max((3.5 + t_quantile(1 - POWER, many - 2)) * se, min_effect)
     alarms = _alarms(values, places, spread)
-    return Long(judged, tuple(steps), drift, phi, dependent, detectable, low_alarm=alarms[0], high_alarm=alarms[1])
+    return LongSeries(
+        judged, tuple(steps), drift, phi, dependent, detectable, low_alarm=alarms[0], high_alarm=alarms[1]
+    )
 
 
 def _alarms(values: Points, places: list[int], spread: float) -> tuple[bool, bool]:

@@ -106,7 +106,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class Judgement:
     """What differs between two sides: `difference` is None where too little is known of it.
 
     `level` is that at which it was judged, together with others.
@@ -347,7 +347,7 @@ def level_of_all(p_values: Sequence[float], level: float = LEVEL) -> float:
     return found * level / max(of_all, 1)
 
 
-_Judged = TypeVar("_Judged", bound=Judged)
+_Judged = TypeVar("_Judged", bound=Judgement)
 
 
 def judged_together(items: Sequence[_Judged]) -> tuple[_Judged, ...]:

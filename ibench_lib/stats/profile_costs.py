@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ibench_lib.stats.noise import FLOOR, PRIOR_DF, Difference, Judged, judged_together
+from ibench_lib.stats.noise import FLOOR, PRIOR_DF, Difference, Judgement, judged_together
 
 LEAST_RUNS = 2
 """Runs with a profile that a side needs for an interval."""
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Profiled:
+class RunProfile:
     """The profile of one run: its cost per operation in microseconds, its samples, and those of each part."""
 
     cost: float
@@ -36,7 +36,7 @@ class Profiled:
 
 
 @dataclass(frozen=True)
-class PartCost(Judged):
+class PartCost(Judgement):
     """A part on both sides: microseconds per operation, share of the samples, samples.
 
     `difference` is B less A in microseconds, None where there are too few runs or samples.
@@ -56,7 +56,7 @@ class PartCost(Judged):
         return self.b - self.a
 
 
-def part_costs(a: Sequence[Profiled], b: Sequence[Profiled]) -> list[PartCost]:
+def part_costs(a: Sequence[RunProfile], b: Sequence[RunProfile]) -> list[PartCost]:
     """Every part of two sides, the largest change first among those that are clear, then the others.
 
     Raises
@@ -116,7 +116,7 @@ class _Side:
         return np.asarray(share * (1 - share) * (1 / self.samples).mean(), float)
 
 
-def _side(runs: Sequence[Profiled], names: Sequence[str]) -> _Side:
+def _side(runs: Sequence[RunProfile], names: Sequence[str]) -> _Side:
     counts = np.array([[run.parts.get(name, 0) for name in names] for run in runs], float).reshape(len(runs), -1)
     samples = np.array([run.samples for run in runs], float)
     cost = np.array([run.cost for run in runs], float)

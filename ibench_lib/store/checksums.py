@@ -20,7 +20,7 @@ YOUNG_NS = 2_000_000_000
 """A file that changes again within the clock's resolution keeps its times, so younger files are not remembered."""
 
 
-class Verified:
+class VerifiedFiles:
     """The list of one lake. `directory` is where it is kept; None remembers nothing."""
 
     def __init__(self, directory: Path | None) -> None:

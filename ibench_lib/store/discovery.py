@@ -26,7 +26,7 @@ from ibench_lib.errors import IbenchError, LakeError
 from ibench_lib.paths import check_run_id
 from ibench_lib.schema import TABLES, Table, nullable_schema
 from ibench_lib.store import checksums, lock
-from ibench_lib.store.checksums import Verified
+from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.index import INDEXED, Entry, Index
 from ibench_lib.store.journal import FOLDER, Journal, joined, read_streams
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES, manifest_rows
@@ -37,15 +37,14 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from ibench_lib.store import annotations as notes
-    from ibench_lib.store import contents, open_steps, recover, sealing
+    from ibench_lib.store import contents, open_steps, sealing
     from ibench_lib.store import manifest as manifests
     from ibench_lib.store.annotations import Annotation
     from ibench_lib.store.manifest import FileRecord, Manifest
 else:
     pa, pq = later("pyarrow"), later("pyarrow.parquet")
-    notes, contents, manifests, open_steps, recover, sealing = (
-        later(f"ibench_lib.store.{name}")
-        for name in ("annotations", "contents", "manifest", "open_steps", "recover", "sealing")
+    notes, contents, manifests, open_steps, sealing = (
+        later(f"ibench_lib.store.{name}") for name in ("annotations", "contents", "manifest", "open_steps", "sealing")
     )
 
 _T = TypeVar("_T")
@@ -163,7 +162,7 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
     first counts.
     """
     found = LakeContents(index=index, folders={folder.name: str(folder) for folder in folders})
-    verified = Verified(cache)
+    verified = VerifiedFiles(cache)
     places: dict[str, RunPlace] = {}
     for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, found)]:
         if run_dir.name in places:
@@ -269,7 +268,7 @@ def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
     return content.filter(pc.equal(content.column("run_id"), run_id))
 
 
-def _read_all(places: Sequence[RunPlace], verified: Verified) -> list[tuple[RunPlace, LakeContents]]:
+def _read_all(places: Sequence[RunPlace], verified: VerifiedFiles) -> list[tuple[RunPlace, LakeContents]]:
     """Everything of each of some runs."""
     new: list[NewFile] = []
     read = {place.path: (place, _read(place, verified, new)) for place in places}
@@ -286,7 +285,7 @@ def _read_all(places: Sequence[RunPlace], verified: Verified) -> list[tuple[RunP
     return list(read.values())
 
 
-def _read(place: RunPlace, verified: Verified, new: list[NewFile]) -> LakeContents:
+def _read(place: RunPlace, verified: VerifiedFiles, new: list[NewFile]) -> LakeContents:
     """Everything of one run, or the reason why it cannot be read."""
     found, run_dir = LakeContents(), place.path
     try:
@@ -339,7 +338,7 @@ class NewFile:
     status: os.stat_result
 
 
-def check_file(path: Path, record: FileRecord, run_id: str, verified: Verified, new: list[NewFile]) -> pa.Schema:
+def check_file(path: Path, record: FileRecord, run_id: str, verified: VerifiedFiles, new: list[NewFile]) -> pa.Schema:
     """Whether a file is what the manifest of its run vouches for, and has rows of its table. Returns its schema.
 
     A file that was not known to be good is added to `new`, for `refused_by_duckdb`.
@@ -458,7 +457,7 @@ def _is_whole(manifest: Manifest) -> bool:
 
 
 def _add_sealed_run(
-    found: LakeContents, run_dir: Path, manifest: Manifest, verified: Verified, new: list[NewFile]
+    found: LakeContents, run_dir: Path, manifest: Manifest, verified: VerifiedFiles, new: list[NewFile]
 ) -> None:
     present = set(os.listdir(run_dir)) - {notes.FILE, FOLDER}
     unvouched = manifests.unvouched(manifest, manifests.read_text(run_dir), present)
@@ -490,10 +489,10 @@ def _add_open_run(found: LakeContents, run_dir: Path, new: list[NewFile]) -> Non
         if lock.is_open(run_dir) and (not problems or same):
             break
         if not lock.is_open(run_dir):
-            _add_sealed_run(found, run_dir, checked_manifest(run_dir), Verified(None), new)
+            _add_sealed_run(found, run_dir, checked_manifest(run_dir), VerifiedFiles(None), new)
             return
     if manifest.status == "running" and not held:
-        manifest.status, manifest.error = "failed", f"{recover.DIED}; `ibench runs recover` seals what it left"
+        manifest.status, manifest.error = "failed", f"{manifests.DIED}; `ibench runs recover` seals what it left"
     found.describe(manifest, partial(notes.read_annotation, run_dir))
     for file_name, problem in problems:
         found.problem(run_dir.name, file_name, problem)
@@ -512,7 +511,7 @@ def _open_tables(
         if table is None or table.derived:
             continue
         try:
-            check_file(run_dir / file_name, record, manifest.run_id, Verified(None), [])
+            check_file(run_dir / file_name, record, manifest.run_id, VerifiedFiles(None), [])
             content = pq.read_table(run_dir / file_name).cast(
                 table.arrow_schema
             )  # which may just have been sealed away

@@ -33,6 +33,9 @@ TEXTS = ("my.cnf", "server.log")
 CHECKSUM_SINCE = 3
 """The minor version from which on every manifest has a checksum."""
 
+DIED = "the runner died"
+"""What the manifest of a run says that nobody writes any more."""
+
 Status = Literal["running", "complete", "failed", "interrupted"]
 
 _CHECKSUM = re.compile(rb',\n "manifest_sha256": "([0-9a-f]{64})"\n}\n\Z')

@@ -28,7 +28,7 @@ Files = Sequence[tuple[str, list[str]]]
 
 
 @dataclass
-class Narrowable:
+class NarrowableViews:
     """The variables of the views of one lake, and the files that each stands for: listed here, or in the index."""
 
     listed: list[tuple[str, str, str]] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """The sealed form of a table: Parquet with zstd, sorted by the table's key, with statistics; written atomically.
 
-Encodings are chosen by type, by what was measured on histograms as wide as those of real runs (docs/performance.md):
+Encodings are chosen by type, by what was measured on histograms as wide as those of real runs
+(docs/benchmarks/lake_scale.md):
 
 - whole numbers of 32 and 64 bits as differences (DELTA_BINARY_PACKED): seconds, ticks and cumulative counters;
 - floating point numbers and the elements of lists with their bytes apart (BYTE_STREAM_SPLIT): the high bytes of

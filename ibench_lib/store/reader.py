@@ -36,7 +36,7 @@ from ibench_lib.store.contents import literal_path
 from ibench_lib.store.discovery import LakeContents, find_runs
 from ibench_lib.store.index import INDEXED, Index, quoted
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
-from ibench_lib.store.narrow import Narrowable, narrowed
+from ibench_lib.store.narrow import NarrowableViews, narrowed
 from ibench_lib.store.shown import remember_where
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: LakeContents, names: Col
     _insert(connection, "not_indexed", [(run_id,) for run_id in found.not_indexed])
     if found.index is not None and found.index.is_attached:
         found.indexed_files = found.index.kinds_of_files(found.not_indexed)
-    narrowable = Narrowable()
+    narrowable = NarrowableViews()
     for name, table in TABLES.items():
         if name in names:
             _create_view(connection, table, found, narrowable)
@@ -415,7 +415,7 @@ def _spill_folder() -> Path:
 
 
 def _create_view(
-    connection: duckdb.DuckDBPyConnection, table: Table, found: LakeContents, narrowable: Narrowable
+    connection: duckdb.DuckDBPyConnection, table: Table, found: LakeContents, narrowable: NarrowableViews
 ) -> None:
     """A view with exactly the declared columns and types, whatever the files have.
 
@@ -465,7 +465,7 @@ def _create_view(
 
 
 def _indexed_files(
-    connection: duckdb.DuckDBPyConnection, table: str, found: LakeContents, narrowable: Narrowable
+    connection: duckdb.DuckDBPyConnection, table: str, found: LakeContents, narrowable: NarrowableViews
 ) -> list[tuple[str, str]]:
     """(columns, SQL of the list of their paths) of the files of a table that the index knows."""
     assert found.index is not None

@@ -14,17 +14,15 @@ from ibench_lib.errors import LakeError
 from ibench_lib.paths import check_run_id
 from ibench_lib.schema import TABLES
 from ibench_lib.store import lock, sealing
-from ibench_lib.store.checksums import Verified
+from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.discovery import check_file
 from ibench_lib.store.journal import FOLDER, Journal, read_journal
-from ibench_lib.store.manifest import FILE_NAME, FileRecord, Manifest, read_manifest
+from ibench_lib.store.manifest import DIED, FILE_NAME, FileRecord, Manifest, read_manifest
 from ibench_lib.store.masking import kept_mask, mask_texts, write_masked
 from ibench_lib.store.open_steps import close_open_steps
 from ibench_lib.store.parquet import write_table
 from ibench_lib.store.writer import remove_superseded
-
-DIED = "the runner died"
 
 
 def left_behind(runs: Path) -> list[Path]:
@@ -136,7 +134,7 @@ def _damage(run_dir: Path, name: str, record: FileRecord) -> str | None:
     if sealing.table_of(name) not in TABLES:
         return None
     try:
-        check_file(run_dir / name, record, run_dir.name, Verified(None), [])
+        check_file(run_dir / name, record, run_dir.name, VerifiedFiles(None), [])
         pq.read_table(run_dir / name, page_checksum_verification=True).cast(TABLES[sealing.table_of(name)].arrow_schema)
     except Exception as error:  # a damaged file can raise any error
         return (str(error).splitlines() or [type(error).__name__])[0]

@@ -38,7 +38,7 @@ from ibench_lib.store import contents
 from ibench_lib.store.annotations import FILE as ANNOTATION
 from ibench_lib.store.annotations import MOST_BYTES as MOST_BYTES_OF_NOTES
 from ibench_lib.store.annotations import Annotation, parse_annotation, read_annotation
-from ibench_lib.store.checksums import Verified
+from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.discovery import (
     LakeContents,
     NewFile,
@@ -567,7 +567,7 @@ def _check_copy(pieces: Iterable[bytes], record: FileRecord, run_id: str, name: 
                 if copy.tell() > record.bytes:
                     break  # which is then said of its size
         new: list[NewFile] = []
-        schema = check_file(path, record, run_id, Verified(None), new)
+        schema = check_file(path, record, run_id, VerifiedFiles(None), new)
         for _, why in refused_by_duckdb(new):
             raise ValueError(why)
         return schema

@@ -14,7 +14,7 @@ from ibench_lib.schema import TABLES, Table
 from ibench_lib.store import lock
 from ibench_lib.store.annotations import FILE as ANNOTATION
 from ibench_lib.store.annotations import read_annotation
-from ibench_lib.store.checksums import Verified
+from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.discovery import NewFile, check_content, check_file, checked_manifest, refused_by_duckdb
 from ibench_lib.store.manifest import FILE_NAME, TEXTS, FileRecord, Manifest, read_manifest, read_text, unvouched
@@ -87,7 +87,7 @@ def _texts(run_dir: Path) -> list[str]:
 
 def _read(path: Path, record: FileRecord, problems: list[str]) -> pa.Table:
     new: list[NewFile] = []
-    check_file(path, record, path.parent.name, Verified(None), new)
+    check_file(path, record, path.parent.name, VerifiedFiles(None), new)
     problems += [f"{path.name}: {why}" for _, why in refused_by_duckdb(new)]
     data = pq.read_table(path, page_checksum_verification=True)
     if data.num_rows != record.rows:

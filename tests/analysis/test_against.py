@@ -8,6 +8,8 @@ import pytest
 from ibench_lib.analysis.against import against_base
 from tests.show.saying import frame_of
 
+pytestmark = pytest.mark.lake
+
 
 def test_all_dbms_of_a_step_tell_the_noise_and_are_judged_together() -> None:
     frame = frame_of("throughput", base=[100, 101, 102], slow=[80, 81, 82], even=[100, 102, 103], one=[50])

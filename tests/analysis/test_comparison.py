@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from ibench_lib.show.compare.comparison import side_text
-from ibench_lib.show.kit.table_cells import factor_text
 from tests.ask.pairs import metric
+
+pytestmark = pytest.mark.lake
 
 
 @pytest.mark.parametrize(
@@ -52,22 +52,3 @@ def test_a_difference_is_as_large_as_its_ratio_unless_rounding_hides_it() -> Non
     # 0.001 and 0.004 s: printed to a millisecond that is mostly rounding.
     assert metric("get_min_s", [0.001, 0.001], [0.004, 0.004]).size == 0
     assert metric("get_min_s", [], [4.0]).size == 0
-
-
-def test_ratios_are_printed_with_what_they_have_to_say() -> None:
-    assert [factor_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
-        "0.50", "1.00", "123", "0.012", "0.00", "inf",
-    ]  # fmt: skip
-    assert [factor_text(value) for value in (0.00066, 2e-6, 1234.5, 842_110.0)] == [
-        "1/1,500", "<1/100,000", "1,234", ">100,000",
-    ]  # fmt: skip
-    # Both ends of an interval have as many digits as tell something.
-    assert [factor_text(value) for value in (9.99, 9.996, 11.649, 29.94, 29.96, 65.0, 767.4)] == [
-        "9.99", "10.0", "11.6", "29.9", "30", "65", "767",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("gib", "text"), [(2**-15, "32 KiB"), (0.005, "5.12 MiB"), (0.09, "92.2 MiB"), (1.5, "1.50")])
-def test_sizes_that_are_little_in_gib_have_a_unit_that_fits(gib: float, text: str) -> None:
-    found = metric("dbgb1", [gib, gib], [gib, gib])
-    assert side_text(found, [row | {"run_status": "complete"} for row in found.a_rows]) == text

@@ -23,7 +23,7 @@ from tests.places import ROOT
 from tests.shared import lake_of
 from tests.synthetic import Run, write_other_run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 
 def explained(*runs: Run, step: str = "l.i0") -> Explanation:

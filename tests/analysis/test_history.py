@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from ibench_lib.analysis.history import RATE, Build, arrival, built_unlike, compiler_of, history_of
-from ibench_lib.ask.provenance import names_of, remember
+from ibench_lib.ask.provenance import answer_of, names_of
 from ibench_lib.errors import ParameterError
 from tests.show.released import FACTS, builds_of, noisy, points_of, six
 
@@ -119,10 +119,8 @@ def test_an_order_that_does_not_exist_is_an_error() -> None:
 
 
 def test_the_answers_stay_known_for_links() -> None:
-    points = six()
-    builds = builds_of(points)
-    remember(points, "release_points")
-    remember(builds, "builds")
+    points = answer_of(six(), "release_points")
+    builds = answer_of(builds_of(points), "builds")
     history = history_of(points, builds)
     assert names_of(history.points) == names_of(history.costs) == ("release_points",)
     assert names_of(history.builds) == ("builds",)

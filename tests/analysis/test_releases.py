@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from ibench_lib.analysis.releases import Dated, _dates, dated, is_next, line_text, release_of, release_text
+from ibench_lib.analysis.releases import ReleaseDate, _dates, dated, is_next, line_text, release_of, release_text
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_only_the_next_patch_is_the_next_release() -> None:
 
 def test_a_release_is_of_a_release_line_and_has_a_date_or_none() -> None:
     assert line_text((10, 11, 19)) == "10.11"
-    assert dated("mysql", (8, 0, 34)) == Dated(date(2023, 7, 18), tagged=False)
-    assert dated("mariadb", (10, 11, 5)) == Dated(date(2023, 8, 14), tagged=False)
-    assert dated("percona", (8, 0, 33)) == Dated(date(2023, 6, 15), tagged=False)
+    assert dated("mysql", (8, 0, 34)) == ReleaseDate(date(2023, 7, 18), tagged=False)
+    assert dated("mariadb", (10, 11, 5)) == ReleaseDate(date(2023, 8, 14), tagged=False)
+    assert dated("percona", (8, 0, 33)) == ReleaseDate(date(2023, 6, 15), tagged=False)
     tagged = dated("mysql", (5, 6, 24))
     assert tagged is not None and tagged.text == "2015-03-25 (tagged)"
     assert dated("mysql", (8, 0, 99)) is dated("oracle", (8, 0, 34)) is None

@@ -17,7 +17,7 @@ from ibench_lib.store import reader
 from tests.command import ibench
 from tests.synthetic import Run, write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 A, B = "system.cy10a", "system.b"
 

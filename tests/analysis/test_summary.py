@@ -7,6 +7,8 @@ from ibench_lib.ask.selection import choose
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def rows_of(*runs: Run) -> dict[tuple[str, str], SummaryRow]:
     post = choose(lake_of(*runs), "demo")

@@ -1,6 +1,7 @@
 """Throughput over clients and options: the answer, and when a post has it."""
 
 import polars as pl
+import pytest
 
 from ibench_lib.ask.selection import choose
 from ibench_lib.show.sections import sweeps
@@ -8,6 +9,8 @@ from tests.places import GOLDEN
 from tests.shared import asked, lake_of
 from tests.show.swept import of_step, swept, varied
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def test_runs_that_differ_in_clients_only_are_of_one_line() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ibench_lib as ib
-from ibench_lib.analysis.comparison import Compared
+from ibench_lib.analysis.comparison import Comparison, compared
 from ibench_lib.ask.pair import Pair
 from ibench_lib.metrics import METRICS
 from tests.shared import lake_of
@@ -31,6 +32,20 @@ def repeated(a: str, b: str, **of_b: Any) -> list[Run]:
     ]  # fmt: skip
 
 
-def metric(name: str, a: list[float], b: list[float]) -> Compared:
+def metric(name: str, a: list[float], b: list[float]) -> Comparison:
     rows = [[{"value": value, "step_status": "complete"} for value in side] for side in (a, b)]
-    return Compared(METRICS[name], None, None, None, *rows)
+    return Comparison(METRICS[name], None, None, None, *rows)
+
+
+def of_step(pair: Pair, step: str) -> dict[str, Comparison]:
+    """The metrics of a step by label."""
+    frame = pair.ask("metric_values").filter(step=step)
+    return {one.label: one for one in compared(frame, pair.base, pair.other)}
+
+
+def said(html: Any) -> list[str]:
+    """The text of each paragraph and list item."""
+    return [
+        re.sub(r"<span class=\"sources\">.*?</span>|<a .*?</a>|<[^>]+>", "", text).rstrip()
+        for text in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", html.markup)
+    ]

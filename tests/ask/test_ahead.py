@@ -17,6 +17,8 @@ from tests.shared import lake_of
 from tests.synthetic import Run
 from tests.waiting import until
 
+pytestmark = pytest.mark.lake
+
 
 def expecting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     path = tmp_path / "ahead.json"

@@ -11,6 +11,8 @@ from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 TWO_BUILDS = [
     ("maria.base", "maria", "base"),
     ("maria.f1", "maria", "f1"),

@@ -12,40 +12,26 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import ibench_lib as ib
-from ibench_lib.analysis.comparison import Compared, compared
+from ibench_lib.analysis.comparison import compared
 from ibench_lib.analysis.verdicts import ratio
-from ibench_lib.ask.pair import Pair
 from ibench_lib.errors import ParameterError, PostFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import with_checksum
-from tests.ask.pairs import pair_of, repeated
+from tests.ask.pairs import of_step, pair_of, repeated, said
 from tests.publish.browsing import UNNAMED_TABLE, open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
 from tests.shared import lake_of
 from tests.show.parsed import Parsed
-from tests.show.saying import made_of
 from tests.store.test_compare_questions import change_manifest
-from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
+from tests.synthetic import Run, three_configurations, write_runs
+
+pytestmark = pytest.mark.lake
 
 PARAMETERS: dict[str, Any] = {
     "experiment": "demo", "runs": [], "a": "", "b": "", "setups": [], "steps": [], "palette": "default",
 }  # fmt: skip
-
-
-def of_step(pair: Pair, step: str) -> dict[str, Compared]:
-    """The metrics of a step by label."""
-    frame = pair.ask("metric_values").filter(step=step)
-    return {one.label: one for one in compared(frame, pair.base, pair.other)}
-
-
-def said(html: Any) -> list[str]:
-    """The text of each paragraph and list item."""
-    return [
-        re.sub(r"<span class=\"sources\">.*?</span>|<a .*?</a>|<[^>]+>", "", text).rstrip()
-        for text in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", html.markup)
-    ]
 
 
 @pytest.mark.slow
@@ -84,38 +70,6 @@ def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others
     assert of_step(pair, "l.i1")["inserts/s"].a == [2500.0]
 
 
-@pytest.mark.long
-@pytest.mark.slow
-def test_without_two_dbms_there_is_a_sentence() -> None:
-    pair = pair_of()
-    assert (pair.base, pair.other) == ("", "")
-    assert said(ib.differences(pair)) == ["There is no run yet, so there is nothing to compare."] == [pair.nothing("x")]
-    assert ib.left_out(pair).markup == ""
-    pair = pair_of(Run())
-    only = "There is only one dbms here, system.cy10a, so there is nothing to compare it with."
-    assert said(ib.differences(pair)) == [only] == [pair.nothing("No option differs.")]
-    assert pair.metrics().is_empty() and pair.responses().is_empty()
-    io = Run("io", minute=1, setup="io_bound")
-    pair = pair_of(Run(), io)
-    assert pair.nothing("Nothing differs.") == "The two dbms have no common setup, so there is nothing to compare."
-    assert pair_of(Run(), io, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
-
-
-@pytest.mark.slow
-def test_one_run_a_side_says_that_the_noise_is_unknown() -> None:
-    pair = pair_of(*three_configurations())
-    table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
-    assert table.of("queries/s") == ["1,000", "500", "0.50", "one run", "noise unknown", ""]
-    assert any("the noise is unknown, so there is no verdict" in row[0] for row in table.rows)
-    lines = said(ib.differences(pair))
-    assert lines[0] == "A is system.cy10a (1 run); B is system.cy10ap1 (1 run)."
-    assert "a side has only one run: the noise is unknown, and nothing there counts as a difference" in lines[1]
-    assert lines[2] == "The ratios furthest from 1, which may be noise:"
-    assert lines[3] == "cached, qr100: queries/s: A 1,000, B 500; B / A 0.50."
-    assert "cached, qr100: get_min (s): A 0.00200, B 0.500; B / A 250." in lines
-    assert not any(re.search("better|worse|differ clearly", line) for line in lines)
-
-
 @pytest.mark.slow
 def test_the_list_counts_what_it_leaves_out_and_sends_nobody_to_tables_that_a_page_may_lack(
     monkeypatch: pytest.MonkeyPatch,
@@ -146,95 +100,6 @@ def test_responses_are_compared_by_operation_and_timing() -> None:
     table = Parsed(ib.metrics_side_by_side(frame, "system.a", "system.b"))
     assert table.of("max of insert (ms)") == ["2.000", "2.000", "1.00", "1.00 to 1.00", "same", "6 %"]
     assert table.of("max of insert, intended (ms)") == ["2.000", "4.000", "2.00", "2.00 to 2.00", "worse ▼", ""]
-
-
-@pytest.mark.long
-@pytest.mark.slow
-def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_sentence(workspace: Workspace) -> None:
-    failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
-    live = Run("live", minute=2, status="running", steps=("l.i0",))
-    pair = pair_of(Run(), failed)
-    frame = pair.metrics()
-    table = Parsed(ib.metrics_side_by_side(frame.filter(step="l.i1"), pair.base, pair.other))
-    assert table.of("inserts/s") == ["5,000", "failed", "", "", "", ""]
-    table = Parsed(ib.metrics_side_by_side(frame.filter(step="l.i0"), pair.base, pair.other))
-    assert table.of("inserts/s") == ["2,000", "2,000 †", "1.00", "one run", "noise unknown", ""]
-    figure = ib.ratio_chart(frame.filter(step="l.i0"), pair.base, pair.other)
-    assert "inserts/s †" in figure.data[0].y
-    lines = said(ib.differences(pair))
-    assert lines[0] == "A is system.cy10a (1 run); B is system.x (1 run, 1 failed)."
-    assert lines[-3:] == [
-        "† of a run that did not complete.",
-        "cached, l.i1: not compared (B: failed).",
-        "cached, qr100: not compared (B: not run).",
-    ]
-    write_runs(workspace, Run(), failed)
-    writer = begin_run(workspace, live, sealed=())
-    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"), "system.x", "system.live")
-    table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="l.i1"), pair.base, pair.other))
-    assert table.of("all") == ["failed", "not begun", "", "", "", ""]
-    lines = said(ib.differences(pair))
-    assert "cached, l.i1: not compared (A: failed; B: not begun)." in lines
-    first_two = ib.pair(ib.choose(reader.lake(workspace), "demo"))
-    assert said(ib.differences(first_two))[-1] == "Also selected, but not compared: system.live (running)."
-    end_run(writer, live)
-
-
-@pytest.mark.slow
-def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table() -> None:
-    slow = Run("b", minute=1, background_rows=900, client_bound="a querier used 97 % of a core")
-    pair = pair_of(Run(), slow)
-    table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
-    notes = " ".join(row[0] for row in table.rows)
-    assert "B, qr100: 1 of 1 run missed a target rate." in notes and "A, qr100" not in notes
-    assert "limited by the clients: a querier used 97 % of a core" in notes
-    assert table.of("queries/s")[1] == "1,000 ‡"
-    lines = said(ib.differences(pair))
-    assert "B, qr100: 1 of 1 run missed a target rate." in lines
-    assert "‡ system.b, qr100: limited by the clients: a querier used 97 % of a core." in lines
-
-
-@pytest.mark.long
-@pytest.mark.slow
-def test_the_list_names_rates_first_and_what_chance_would_do() -> None:
-    runs = repeated("a", "b", l_i1_s=20, queries=4000, history_list=(10, 20, 300, 5))
-    pair = pair_of(*runs)
-    lines = said(ib.differences(pair))
-    assert lines[0] == "A is system.a (3 runs); B is system.b (3 runs)."
-    judged = [one for step in ("l.i0", "l.x", "l.i1", "qr100") for one in of_step(pair, step).values() if one.verdict]
-    beyond = [one for one in judged if one.verdict in ("better", "worse", "more", "less")]
-    assert [(one.label, one.verdict) for one in beyond] == [
-        ("inserts/s", "worse"), ("deletes/s", "worse"), ("rate p50", "worse"), ("rate p99", "worse"),
-        ("history list length", "better"),
-        ("queries/s", "worse"), ("rate p50", "worse"), ("rate p99", "worse"), ("client CPU/op", "worse"),
-    ]  # fmt: skip
-    assert lines[1].startswith(f"9 of {len(judged)} comparisons differ clearly: ")
-    assert "The metrics of a table are judged together." in lines[1] and "(Benjamini and Hochberg)" in lines[1]
-    assert "Half of the comparisons would find a change of 6 % (about 80 % power)." in lines[1]
-    assert lines[3:] == [
-        "cached, l.i1: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
-        "cached, l.i1: deletes/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
-        "cached, qr100: queries/s: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
-        "cached, l.i1: history list length: A 30,000, B 300; B / A 0.010 [0.010, 0.010], better.",
-        "cached, l.i1: rate p50: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
-        "cached, l.i1: rate p99: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
-        "cached, qr100: client CPU/op (us): A 600.0, B 750.0; B / A 1.25 [1.25, 1.25], worse.",
-        "cached, qr100: rate p50: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
-        "cached, qr100: rate p99: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
-    ]
-
-
-def test_history_lists_of_two_flavours_are_not_compared(workspace: Workspace) -> None:
-    def flavours(manifest: dict[str, Any]) -> None:
-        manifest["server"]["flavour"] = {"a": "mysql", "b": "mariadb"}[manifest["cell"]["config"]]
-
-    made_of(workspace, Run("a"), Run("b", minute=1, history_list=(10, 20, 300, 5)), change=flavours)
-    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
-    assert "hll" not in set(pair.metrics()["metric"])
-    line = "History list lengths are not compared: flavours of servers count them differently."
-    assert line in said(ib.differences(pair))
-    alike = pair_of(Run("a"), Run("b", minute=1, history_list=(10, 20, 300, 5)))
-    assert "hll" in set(alike.metrics()["metric"]) and line not in said(ib.differences(alike))
 
 
 def test_what_differs_beside_is_said_with_its_origin_and_noise_is_named(workspace: Workspace) -> None:

@@ -1,29 +1,48 @@
-"""A frame is known as an answer or as derived from some, and nothing else is."""
-
-import gc
+"""A frame is known as an answer or as made from some, and nothing else is."""
 
 import polars as pl
+import pytest
 
-from ibench_lib.ask.provenance import _ANSWERS, derived, names_of, remember
+from ibench_lib.ask.provenance import Answer, answer_of, derived, names_of
+
+SLA = answer_of(pl.DataFrame({"x": [2, 1], "setup": ["a", "b"]}), "sla")
+GAPS = answer_of(pl.DataFrame({"x": [1, 2], "gap": [3, 4]}), "gaps")
 
 
-def test_only_the_answer_itself_is_known_and_only_while_it_lives() -> None:
-    frame = pl.DataFrame({"x": [1, 2]})
-    remember(frame, "sla")
-    number = id(frame)
-    assert number in _ANSWERS
-    assert names_of(frame) == ("sla",)
-    assert names_of(frame.filter(pl.col("x") > 1)) == names_of(frame.clone()) == ()
-    del frame
-    gc.collect()
-    assert number not in _ANSWERS
+@pytest.mark.parametrize(
+    "made",
+    [
+        SLA.filter(pl.col("x") > 1),
+        SLA.select("x"),
+        SLA.with_columns(y=pl.lit(1)),
+        SLA.sort("x").head(1),
+        SLA.drop("x").unique(),
+        SLA.rename({"x": "y"}),
+        SLA.clear(),
+        SLA.clone(),
+        SLA.partition_by("setup")[1],
+        SLA.join(pl.DataFrame({"x": [1]}), on="x"),
+    ],
+)
+def test_what_is_made_of_an_answer_leads_to_its_question(made: pl.DataFrame) -> None:
+    assert isinstance(made, Answer) and names_of(made) == ("sla",)
+
+
+def test_what_is_made_of_two_leads_to_both() -> None:
+    assert names_of(SLA.join(GAPS, on="x")) == names_of(SLA.join(other=GAPS, on="x", how="semi")) == ("sla", "gaps")
+    assert names_of(SLA.select("x").vstack(GAPS.select("x"))) == ("sla", "gaps")
+    assert names_of(GAPS.filter(gap=3).join(SLA, on="x")) == ("gaps", "sla")
+
+
+def test_an_answer_has_the_data_of_its_frame_and_no_other_frame_is_known() -> None:
+    assert SLA.filter(x=1).to_dicts() == [{"x": 1, "setup": "b"}] and SLA["x"].to_list() == [2, 1]
+    frame = pl.DataFrame({"x": [3]})
+    assert names_of(answer_of(frame, "sla")) == ("sla",) and names_of(frame) == ()
+    assert names_of(derived(frame)) == ()
 
 
 def test_a_derived_frame_has_the_names_of_all_that_it_was_made_from_once() -> None:
-    first, second, unknown = (pl.DataFrame({"x": [value]}) for value in (1, 2, 3))
-    remember(first, "sla")
-    remember(second, "gaps")
-    both = derived(pl.concat([first, second]), first, second, unknown)
+    unknown = pl.DataFrame({"x": [3]})
+    both = derived(pl.concat([SLA.select("x"), GAPS.select("x")]), SLA, GAPS, unknown)
     assert names_of(both) == ("sla", "gaps")
-    assert names_of(derived(both.filter(x=1), both, first)) == ("sla", "gaps")
-    assert names_of(derived(unknown.clone(), unknown)) == ()
+    assert names_of(derived(both.filter(x=1), both, SLA)) == ("sla", "gaps")

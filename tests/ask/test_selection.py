@@ -16,6 +16,8 @@ from tests.interactive_shell import completions, make_shell
 from tests.shared import lake_of
 from tests.synthetic import Run, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def names(selection: Selection) -> list[tuple[str, int, int]]:
     return selection.runs.select("dbms", "dbms_position", "repeat").rows()

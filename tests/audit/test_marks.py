@@ -17,6 +17,8 @@ from ibench_lib.stats.noise import LEVEL
 from tests.places import ROOT
 from tests.show.saying import frame_of
 
+pytestmark = pytest.mark.lake
+
 TABLES = 60
 GOAL, OF_ONE_STEP = 0.06, 0.09
 """Chance may mark so many tables of equal configurations; so many of one step, unequal noise and three runs."""

@@ -24,6 +24,8 @@ from tests.command import ibench
 from tests.places import ROOT
 from tests.shared import give_views, made_once
 
+pytestmark = pytest.mark.lake
+
 SAMPLE = str(ROOT / "data" / "sample")
 Figures = tuple[float | None, float | None, float | None]
 Place = tuple[str, str, str, str]

@@ -22,6 +22,8 @@ from tests.audit import proc_sampler
 from tests.measurement.real import HandOn, run, table
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.lake
+
 EVERY_S = 0.05  # so that what happens between two samples is at most 2 % of a step of 3 s
 AGREE = 0.05
 TICKS_S = 0.04  # CPU is counted in ticks of 10 ms, at two ends, by two who read

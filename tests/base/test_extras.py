@@ -17,6 +17,8 @@ from tests.places import ROOT
 from tests.shared import give_views
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # Modules whose name is not that of their distribution, or that come with one.
 MODULES = {

@@ -1,12 +1,11 @@
-"""What capture costs: the benchmark's arithmetic, and the figures of its last run that docs/performance.md shows."""
+"""What capture costs: the benchmark's arithmetic, and the figures of its last run that its page shows."""
 
 import re
 
 import pytest
 
-from benchmarks import capture_cost
+from benchmarks import capture_cost, performance_page
 from ibench_lib.base.collector_report import CollectorReport
-from tests.places import ROOT
 
 
 def rows_of(section: str) -> list[dict[str, str]]:
@@ -36,7 +35,7 @@ def test_the_loss_is_the_median_of_pairs_with_its_noise() -> None:
 
 @pytest.mark.measurement("M17")
 def test_the_last_run_of_the_benchmark_lost_less_than_its_goal() -> None:
-    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    page = performance_page.page_of("capture_cost").read_text(encoding="utf-8")
     found = re.search(r"<!-- section capture_cost.*?<!-- end of capture_cost", page, re.DOTALL)
     assert found is not None
     rows = rows_of(found[0])

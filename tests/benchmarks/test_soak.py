@@ -17,6 +17,8 @@ from ibench_lib.store.manifest import read_manifest
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

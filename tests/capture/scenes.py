@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib import paths
-from ibench_lib.capture.collector import Scene
+from ibench_lib.capture.collector import CaptureTarget
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.schema import TABLES
@@ -42,7 +42,7 @@ def scene(
     datadir: Path | None = None,
     options: CaptureOptions | None = None,
     **more: Any,
-) -> Scene:
+) -> CaptureTarget:
     """A scene whose clock begins now."""
     given: dict[str, Any] = {
         "origin_ns": time.monotonic_ns(),
@@ -58,16 +58,16 @@ def scene(
         "scratch": scratch,
         "options": options or CaptureOptions(),
     }
-    return Scene(**{**given, **more})
+    return CaptureTarget(**{**given, **more})
 
 
-def until_sampled(rows: Callable[[], list[dict[str, Any]]], of: Scene) -> None:
+def until_sampled(rows: Callable[[], list[dict[str, Any]]], of: CaptureTarget) -> None:
     """Wait for a row that was sampled after now."""
     now_s = clock(of)()
     until(lambda: rows() and rows()[-1]["t_s"] > now_s, "there is a new sample")
 
 
-def clock(of: Scene) -> Callable[[], float]:
+def clock(of: CaptureTarget) -> Callable[[], float]:
     return lambda: (time.monotonic_ns() - of.origin_ns) / 1e9
 
 

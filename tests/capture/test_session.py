@@ -10,9 +10,7 @@ import pytest
 
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Unavailable
-from ibench_lib.capture.options import CaptureOptions, Profile
-from ibench_lib.capture.session import Capture, _wanted, collectors
-from ibench_lib.schema import TABLES
+from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, scene
 from tests.waiting import PATIENCE_S, until
 
@@ -218,23 +216,3 @@ def test_counters_that_cannot_be_read_hold_nothing_up_and_are_named(
         HangsInCounters.let_go.set()
     assert {row["source"] for row in sink["step_counters"]} <= {"host"}
     assert capture.null_reasons()["step_counters"] == "hangs_in_counters in l.i0: no answer in time"
-
-
-def test_every_table_of_capture_has_its_collector() -> None:
-    found = collectors()
-    filled = [table for kind in found.values() for table in kind.tables]
-    assert len(filled) == len(set(filled))
-    assert "step_counters" not in filled, "which all fill together"
-    measured = {"steps", "workers", "ops", "response_times", "outcomes", "probes", "table_counts", "checks"}
-    others = measured | {"step_counters", "published"}
-    assert set(filled) == set(TABLES) - others
-
-
-def test_what_costs_runs_only_when_asked_for() -> None:
-    def wanted(options: CaptureOptions) -> set[str]:
-        return {name for name, kind in collectors().items() if _wanted(kind, options)}
-
-    always = wanted(CaptureOptions())
-    assert {"waits", "profile"}.isdisjoint(always)
-    assert wanted(CaptureOptions(waits=True, profile=Profile())) == always | {"waits", "profile"}
-    assert wanted(CaptureOptions(off=["sizes", "host"])) == always - {"sizes", "host"}

@@ -13,7 +13,7 @@ from tests.command import ibench, refused
 from tests.show.saying import made_of
 from tests.synthetic import Run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 
 def history(workspace: Workspace, slow: int = 1000, rounds: int = 3, version: str = "10.11.{}") -> None:

@@ -13,7 +13,7 @@ from tests.command import ibench, refused
 from tests.places import ROOT
 from tests.synthetic import write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 
 @pytest.fixture

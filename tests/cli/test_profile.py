@@ -15,7 +15,7 @@ from tests.places import ROOT
 from tests.show.profiled import STACKS, profiled
 from tests.synthetic import Run, write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.experiment.file import Config
 from ibench_lib.runner.events import step_progress
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
 from ibench_lib.workloads.insert_benchmark.steps import Step
 from ibench_lib.workloads.insert_benchmark.workers import OPERATIONS
@@ -30,12 +30,12 @@ class State:
         self.stage, self.latest_answer = "made", second
 
 
-def planned(*configs: str) -> list[Planned]:
+def planned(*configs: str) -> list[PlannedCell]:
     cells = [
         Cell("system", Config(name=name, fragments=["cy10a"]), PRESET_SETUPS["cached"], 1, "system", position)
         for position, name in enumerate(configs, start=1)
     ]
-    return [Planned(cell, None, None, (), "f") for cell in cells]  # type: ignore[arg-type]
+    return [PlannedCell(cell, None, None, (), "f") for cell in cells]  # type: ignore[arg-type]
 
 
 def test_the_beginning_says_what_has_changed_and_what_had_failed() -> None:

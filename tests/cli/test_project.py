@@ -20,6 +20,8 @@ from tests.places import ROOT
 from tests.shared import give_views
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

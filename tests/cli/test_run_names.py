@@ -15,6 +15,8 @@ from tests.command import ibench, refused
 from tests.store.test_dips import CASES
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 OLD, NEW, OTHER = Run(), Run(minute=1), Run("z", minute=2, experiment="other")
 KNOWN = [OLD.run_id, NEW.run_id, OTHER.run_id]
 EXPERIMENTS = dict(zip(KNOWN, ("demo", "demo", "other"), strict=True))

@@ -18,6 +18,8 @@ from tests.command import ibench, refused
 from tests.store.test_host_taken import BUSY, STOLEN, counters
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 BAD = Run("bad", minute=1, status="failed", failed_step="l.i1", error="lost\nagain", steps=("l.i0", "l.x", "l.i1"))
 
 

@@ -16,6 +16,8 @@ from ibench_lib.store import catalogue, reader
 from tests.command import ibench, refused
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 LONG = (
     "SELECT 7 AS n, repeat('x', 200) || chr(10) || 'end' AS text, 12345678.5::DOUBLE AS big, 0.1234567::DOUBLE AS small"
 )

@@ -15,6 +15,8 @@ from tests.command import ibench, refused
 from tests.store.test_dips import CASES
 from tests.synthetic import Run, begin_run, die, write_runs
 
+pytestmark = pytest.mark.lake
+
 SLOW = CASES["free_pages"][0]
 
 

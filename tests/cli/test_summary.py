@@ -13,7 +13,7 @@ from ibench_lib.paths import Workspace
 from tests.command import ibench, refused
 from tests.synthetic import Run, write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 
 @pytest.fixture

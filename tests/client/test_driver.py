@@ -21,8 +21,7 @@ from ibench_lib.workloads.tpcc import statements as tpcc_statements
 from tests.fakes.linedb import entry_point
 from tests.fakes.linedb.server import LineServer
 from tests.waiting import PATIENCE_S
-from tests.workloads.insert_benchmark.options import Options, options
-from tests.workloads.insert_benchmark.test_workload import SETUP
+from tests.workloads.insert_benchmark.options import SETUP, Options, options
 
 LINEDB = "tests.fakes.linedb.driver"
 

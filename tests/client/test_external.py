@@ -17,9 +17,9 @@ from ibench_lib.base.python_process import python_module, python_path
 from ibench_lib.client import external
 from ibench_lib.client.external import (
     LINE_BYTES,
-    Driven,
     Lines,
     Program,
+    RunningProgram,
     cannot_start,
 )
 from ibench_lib.client.intervals import Reading, Seconds, Unreadable, require_possible
@@ -160,9 +160,9 @@ class Script(Program):
         return Reading(count=count, end_s=end)
 
 
-def driven(script: str, seconds: float | None = None) -> tuple[Driven, list[dict[str, Any]]]:
+def driven(script: str, seconds: float | None = None) -> tuple[RunningProgram, list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
-    program = Driven(Script(script), "update", rows.append)
+    program = RunningProgram(Script(script), "update", rows.append)
     program.run(time.monotonic_ns() - 5_000_000_000, seconds)  # its lines are of seconds that are over
     return program, rows
 

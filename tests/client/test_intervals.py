@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client.intervals import Counted, CountedSeconds, Unreadable
+from ibench_lib.client.intervals import CountedSeconds, IntervalCount, Unreadable
 
 
-def event(start_s: float, end_s: float, count: int, **more: Any) -> Counted:
-    return Counted(operation="event", start_s=start_s, end_s=end_s, count=count, **more)
+def event(start_s: float, end_s: float, count: int, **more: Any) -> IntervalCount:
+    return IntervalCount(operation="event", start_s=start_s, end_s=end_s, count=count, **more)
 
 
-def made(*readings: Counted, arrived_s: float = 100.0) -> tuple[CountedSeconds, list[dict[str, Any]]]:
+def made(*readings: IntervalCount, arrived_s: float = 100.0) -> tuple[CountedSeconds, list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     seconds = CountedSeconds(rows.append)
     for reading in readings:
@@ -37,7 +37,7 @@ def test_what_ends_in_the_same_second_is_one_row() -> None:
 def test_operations_have_rows_of_their_own_and_what_one_lacks_is_named() -> None:
     rows: list[dict[str, Any]] = []
     seconds = CountedSeconds(rows.append)
-    read = Counted(operation="read", start_s=0.0, end_s=1.0, count=30)
+    read = IntervalCount(operation="read", start_s=0.0, end_s=1.0, count=30)
     seconds.add([event(0.0, 1.0, 3, errors=0, retries=1, bins={2: 3}, intended=True), read], 1.0)
     seconds.finish()
     by_name = {row["operation"]: row for row in rows}
@@ -70,7 +70,7 @@ def test_what_is_said_of_a_whole_run_has_no_second() -> None:
         (event(0.0, 1.0, 1), "its time does not go forward: 1 s comes after 2.9 s"),
     ],
 )
-def test_what_cannot_be_is_refused_and_what_came_before_is_kept(reading: Counted, why: str) -> None:
+def test_what_cannot_be_is_refused_and_what_came_before_is_kept(reading: IntervalCount, why: str) -> None:
     seconds, rows = made(event(1.0, 2.0, 20))
     with pytest.raises(Unreadable, match=why):
         seconds.add([event(2.0, 2.9, 5), reading], 3.0)

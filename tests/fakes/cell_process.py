@@ -15,7 +15,7 @@ from ibench_lib.errors import Interrupted
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.hosts import cell_process
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.servers.build import Build
 from ibench_lib.store.manifest import Manifest
 from tests.fakes.sweep import fake_build, fake_run
@@ -28,7 +28,7 @@ def build(label: str, workspace: Workspace) -> Build:
     return replace(found, version=os.environ.get("FAKE_VERSION", found.version))
 
 
-def slow_run(experiment: LoadedExperiment, planned: Planned, workspace: Workspace, observer: Any) -> Manifest:
+def slow_run(experiment: LoadedExperiment, planned: PlannedCell, workspace: Workspace, observer: Any) -> Manifest:
     mark = workspace.root / "measuring"
     with signals_as_interrupts():
         try:

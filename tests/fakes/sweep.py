@@ -23,7 +23,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.runner import plan, sweep
 from ibench_lib.runner.description import describe_run
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.servers.build import Build
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.store.writer import RunWriter
@@ -43,7 +43,7 @@ def use_fake_builds(patch: Any = setattr) -> None:
 
 
 def fake_run(
-    experiment: LoadedExperiment, planned: Planned, workspace: Workspace, observer: Any, patience: Any = None
+    experiment: LoadedExperiment, planned: PlannedCell, workspace: Workspace, observer: Any, patience: Any = None
 ) -> Manifest:
     """A sealed run without rows of load. A cell whose configuration is called `broken`, or as in FAILURES, fails."""
     from datetime import UTC, datetime

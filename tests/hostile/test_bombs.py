@@ -22,6 +22,8 @@ from tests.shared import give_views
 from tests.store.lakes import vouch
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 GOOD, BAD = Run(), Run("bad", minute=1)
 MEMORY = 3_000_000_000
 """Bytes of address space."""

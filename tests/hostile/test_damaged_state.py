@@ -24,6 +24,8 @@ from tests.command import ibench as command
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def ibench(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], root: Path, *words: str

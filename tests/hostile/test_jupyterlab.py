@@ -31,6 +31,8 @@ from tests.synthetic import Run, write_runs
 from tests.threads import apart
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.lake
+
 SEED = 20_261_125
 BAD = [Run(f"bad{number}", minute=10 + number) for number in range(20)]
 GOOD = [Run(title=HOSTILE, warnings=(HOSTILE,)), Run("cy10ap1", minute=1, l_i1_s=20, title=HOSTILE)]

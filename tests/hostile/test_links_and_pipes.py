@@ -12,6 +12,8 @@ from ibench_lib.paths import Workspace
 from tests.command import ibench
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 GOOD, BAD = Run(), Run("bad", minute=1)
 SECRET = "pr1v4te-k3y"
 NAMES = ["manifest.json", "notes.json", "my.cnf", "server.log", "steps.parquet"]

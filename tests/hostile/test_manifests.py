@@ -25,6 +25,8 @@ from ibench_lib.store.verify import verify, without_checksum
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 DEEP = "[" * 200_000
 EDITS: dict[str, tuple[tuple[str, ...], Any]] = {
     "infinite-version": (("schema_version",), float("inf")),

@@ -18,6 +18,8 @@ from tests.faults import Disk
 from tests.publish.posting import params_file, with_notebook
 from tests.synthetic import Run, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 EXPERIMENT = """
 title: no room
 builds: [system]

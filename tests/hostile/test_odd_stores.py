@@ -12,6 +12,8 @@ from ibench_lib.paths import Workspace
 from tests.command import ibench
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.parametrize("url", ["reference://", "jupyter://x", "nosuch://x", "http://127.0.0.1:{port}/x"])
 def test_a_place_that_is_no_store_is_one_line(workspace: Workspace, url: str) -> None:

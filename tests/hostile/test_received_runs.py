@@ -23,6 +23,8 @@ from tests.publish.posting import SharedKernel, page_of
 from tests.store.lakes import vouch
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def without(column: str) -> Callable[[pa.Table], pa.Table]:
     return lambda table: table.drop_columns([column])

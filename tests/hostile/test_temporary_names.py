@@ -18,6 +18,8 @@ from ibench_lib.servers.sandbox_directory import Claim
 from ibench_lib.store import reader
 from tests.places import ROOT
 
+pytestmark = pytest.mark.lake
+
 KNOWN_PLACES = {
     "base/mask.py": "takes the name out of what is printed",
     "base/scratch.py": "looks for directories of dead processes",

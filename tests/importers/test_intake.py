@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,22 @@ from ibench_lib import importers as folder
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers import intake, source
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest
-from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, ImportResult, find_importer, import_file, importers
+from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, find_importer, import_file, importers
 from ibench_lib.importers.source import Limits, Source
 from ibench_lib.paths import Workspace
-from ibench_lib.schema import TABLES
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.verify import verify
 from ibench_lib.workloads import workload
 from tests.cli.test_main import ibench, refused
+from tests.importers.handed_over import Stub, hand_over, run_with, take, write
+
+pytestmark = pytest.mark.lake
 
 ADDED = Path(__file__).parent / "added"
 TABLE = "setup,dbms,step,qps\nc,a.x,q100,250\n"
+
+
 LOG = """\
 tool 1.0, 4 threads
 test q100
@@ -47,17 +51,6 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     sys.modules.pop(f"{folder.__name__}.tool_log", None)
     vars(folder).pop("tool_log", None)
-
-
-def write(workspace: Workspace, text: str, name: str = "others.txt") -> Path:
-    path = workspace.root / name
-    path.write_text(text)
-    return path
-
-
-def take(workspace: Workspace, text: str, **options: Any) -> ImportResult:
-    given = {"experiment": "others", "source": "a report", **options}
-    return import_file(write(workspace, text), workspace=workspace, **given)
 
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
@@ -86,9 +79,6 @@ def test_the_importers_here_need_nothing_heavy_before_they_read() -> None:
             for name in names:
                 top = name.split(".")[0]
                 assert top in {"ibench_lib", *sys.stdlib_module_names}, f"{path.name} imports {name}"
-
-
-# Which importer.
 
 
 def test_content_decides_and_the_ending_of_the_name_does_not(added: None, workspace: Workspace) -> None:
@@ -150,88 +140,6 @@ def test_setup_and_dbms_are_for_files_that_do_not_name_them(added: None, workspa
         take(workspace, TABLE, setup="small")
 
 
-# The three laws.
-
-
-@dataclass
-class Stub:
-    """An importer that hands over what it is made with."""
-
-    name: str = "stub"
-    run: ImportedRun | None = None
-    expects: str = "anything"
-
-    def takes(self, source: Source) -> bool:
-        return True
-
-    def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
-        if self.run is not None:
-            source.lines(source.files[0]).used(1, 1000)
-            yield self.run
-
-
-def second(**columns: Any) -> dict[str, Any]:
-    row = {"step": "q100", "client": 1, "worker": 0, "operation": "range_query", "second": 0, "ops": 10, "rows": 100}
-    nothing = {"errors": 0, "retries": 0, "unknown": 0, "service_sum_us": 0.0, "service_bins": [], "service_counts": []}
-    return {**row, **nothing, **columns}
-
-
-def run_with(table: str, *rows: dict[str, Any], **said: Any) -> ImportedRun:
-    return ImportedRun("c", "a.x", 7, [ImportedStep("q100", 7)], {table: list(rows)}, **said)
-
-
-def hand_over(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, run: ImportedRun) -> Path:
-    monkeypatch.setattr(intake, "importers", lambda: {"stub": Stub(run=run)})
-    take(workspace, "a log\n")
-    (run_dir,) = workspace.runs.iterdir()
-    return run_dir
-
-
-def test_no_second_is_invented(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    for table in intake._OF_A_SECOND:
-        for resolution_s in (None, 0.1, 2.0, 10.0):
-            with pytest.raises(UsageError, match=rf"others\.txt:7: a row of {table} stands for one second"):
-                hand_over(workspace, monkeypatch, run_with(table, second(), resolution_s=resolution_s))
-    assert not workspace.runs.exists()
-
-
-def test_seconds_of_a_tool_that_reports_each_are_taken(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_dir = hand_over(workspace, monkeypatch, run_with("ops", second(), second(second=1), resolution_s=1.0))
-    assert read_manifest(run_dir).files["ops.parquet"].rows == 2
-
-
-def test_every_table_of_seconds_is_known() -> None:
-    """A new table with a row per second falls under the law."""
-    with_intervals = {
-        "waits",
-        "profile_stacks",
-        "thread_samples",
-        "perf_counters",
-    }  # each row says how long its interval is
-    texts = {"innodb_status", "processlist"}  # what was seen at a moment
-    of_times = {name for name, table in TABLES.items() if {"second", "tick"} & {c.name for c in table.columns}}
-    assert of_times - with_intervals - texts == intake._OF_A_SECOND
-
-
-def test_no_bin_is_invented(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    p95 = second(service_bins=[600], service_counts=[10])
-    with pytest.raises(UsageError, match=r"others.txt:7: service_counts has bins, and the tool recorded none"):
-        hand_over(workspace, monkeypatch, run_with("ops", p95, resolution_s=1.0))
-    assert list(workspace.runs.iterdir()) == []
-    with pytest.raises(UsageError, match=r"others\.txt:7: service_counts has 9 of 10 answers"):
-        wrong = second(service_bins=[600], service_counts=[9])
-        hand_over(workspace, monkeypatch, run_with("ops", wrong, resolution_s=1.0, histograms=True))
-    assert list(workspace.runs.iterdir()) == []
-    hand_over(workspace, monkeypatch, run_with("ops", p95, resolution_s=1.0, histograms=True))
-
-
-def test_what_is_worked_out_from_other_tables_is_not_imported(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(UsageError, match="response_times is derived"):
-        hand_over(workspace, monkeypatch, run_with("response_times"))
-
-
 def test_no_line_is_lost_silently(added: None, workspace: Workspace) -> None:
     taken = take(workspace, LOG, setup="small", dbms="a.x")
     assert taken.warnings == ["1 line was not understood and left out: others.txt:4"]
@@ -247,9 +155,6 @@ def test_a_warning_names_no_folder_of_this_machine(added: None, workspace: Works
     take(workspace, LOG, setup="small", dbms="a.x")
     private = str(workspace.root).encode()
     assert not [path for path in workspace.runs.rglob("*") if path.is_file() and private in path.read_bytes()]
-
-
-# What every importer's runs have to be.
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from tests.places import GOLDEN
 from tests.show.parsed import Parsed, golden
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 GET_MIN = GOLDEN / "published_get_min_seconds.csv"
 NAME = "report-2023"
 

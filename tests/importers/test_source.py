@@ -26,6 +26,8 @@ from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
 from tests.cli.test_main import ibench, refused
 
+pytestmark = pytest.mark.lake
+
 FILES = {
     "b/load.csv": b"setup,dbms,step,ips\nc,a.x,l.i1,100\nc,b.x,l.i1,200\n",
     "a.csv": b"setup,dbms,step,notpm\nt,a.x,run,9439.316\n",

@@ -30,6 +30,8 @@ from tests.command import ibench, refused
 from tests.importers.sysbench_logs import COMMAND, SECRETS, line, log
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.lake
+
 TOLD = ImportRequest("small", "my8033.cy10a")
 STEP = "oltp_read_write.t4"
 Counts = dict[int, int]

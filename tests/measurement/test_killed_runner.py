@@ -19,7 +19,7 @@ from tests.faults import Victim, survivors
 from tests.runner.test_cell import tells_nothing
 from tests.waiting import PATIENCE_S, until
 
-pytestmark = pytest.mark.timing
+pytestmark = [pytest.mark.lake, pytest.mark.timing]
 
 # 70,000 rows at 10,000 a second: seven seconds, of which the first runner lives to see between three and five.
 EXPERIMENT = """

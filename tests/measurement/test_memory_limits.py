@@ -29,7 +29,7 @@ from tests.publish.posting import params_file, with_notebook
 from tests.synthetic import three_configurations, write_runs
 from tests.waiting import until
 
-pytestmark = [pytest.mark.long, pytest.mark.timing]
+pytestmark = [pytest.mark.lake, pytest.mark.long, pytest.mark.timing]
 KILLED = "meanwhile the kernel killed"
 EXPERIMENT = """
 title: no memory

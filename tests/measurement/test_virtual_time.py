@@ -19,7 +19,7 @@ from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, step, virtual
 from tests.synthetic import Run, answer, manifest_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 STALL_S = [10.0, 3.0, 5.0]
 BIN = 0.008  # of a value: how far a quantile, the midpoint of a bin, may be from it

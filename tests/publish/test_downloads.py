@@ -18,6 +18,8 @@ from tests.publish.browsing import open_page
 from tests.publish.saving import page_with, saved, selection_of
 from tests.synthetic import three_configurations
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.long
 def test_a_long_answer_is_saved_packed(

@@ -13,7 +13,7 @@ from tests.publish.browsing import first_chart_px, misplaced, open_post, serious
 from tests.publish.posting import SharedKernel, page_of, with_notebook
 from tests.synthetic import Run, write_runs
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.lake, pytest.mark.long]
 
 FIRST_CHART_PX = {1280: 800, 390: 1000}
 """By the width of the page, where its first chart begins at the latest."""

@@ -26,6 +26,8 @@ from tests.publish.posting import ROOT, VALUES, SharedKernel
 from tests.publish.quoted import is_among, not_shown, shown
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 POSTS = check_posts([ROOT / "papermill_params"], Workspace(ROOT))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PUBLISHED = sorted({post.source for post in POSTS})

@@ -23,6 +23,8 @@ from tests.publish.saving import page_with, saved, selection_of
 from tests.synthetic import Run, three_configurations, write_runs
 from tests.waiting import until
 
+pytestmark = pytest.mark.lake
+
 
 def asked_again(demo: Path, question: str) -> pl.DataFrame:
     return choose(reader.lake(Workspace(demo.parents[3])), "demo").ask(question)

@@ -23,6 +23,8 @@ from tests.publish.browsing import new_context
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.lake
+
 PRIVATE = (
     "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
     "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR", "HOME",

@@ -14,6 +14,8 @@ from ibench_lib.publish.post_file import check_post
 from tests.command import ibench, refused
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.fixture
 def measured(place: Workspace) -> Workspace:

@@ -21,6 +21,8 @@ from tests.publish.browsing import (
 from tests.publish.posting import HOSTILE, SharedKernel, page_of
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_the_post_asks_for_nothing_and_complains_about_nothing(demo: Path, opened_demo: Opened) -> None:
     assert opened_demo.requests == [demo.as_uri()]

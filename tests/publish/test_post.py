@@ -28,7 +28,7 @@ from ibench_lib.store import reader
 from tests.publish.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
 from tests.synthetic import Run, begin_run, end_run, manifest_of, write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(

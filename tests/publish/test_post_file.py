@@ -16,6 +16,8 @@ from tests.places import ROOT
 from tests.publish.posting import VALUES, params_file, tiny_post
 from tests.synthetic import Run, manifest_of
 
+pytestmark = pytest.mark.lake
+
 
 def test_all_files_are_checked_before_the_first_kernel_starts(workspace: Workspace) -> None:
     tiny_post(workspace, "good")

@@ -22,6 +22,8 @@ from tests.publish.posting import tiny_post
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 CLEAR = StripRow("slow", Ratio(0.5, 0.45, 0.55, 3, p=0.001))
 EVEN = StripRow("even", Ratio(1.0, 0.8, 1.25, 3, p=0.9))
 BLUE, BROWN, WHITE = (10, 61, 107), (122, 50, 0), (255, 255, 255)

@@ -10,7 +10,7 @@ from tests.publish.posting import TINY, tiny_post
 from tests.shared import give_views
 from tests.synthetic import Run, write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 
 @pytest.mark.long

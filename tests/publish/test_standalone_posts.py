@@ -13,7 +13,7 @@ from tests.publish.posting import SharedKernel, page_of
 from tests.show.parsed import golden
 from tests.synthetic import Run, begin_run, end_run, write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 LAG = "History list length at the end of each step, cached"
 RESULTS = {

@@ -20,7 +20,7 @@ from ibench_lib.publish.post_file import check_posts
 from ibench_lib.store import reader
 from tests.places import ROOT
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.lake, pytest.mark.long]
 
 BASE, LIMITED = "mysql-9.7.base", "mysql-9.7.a13"
 MYSQL, MARIADB = "mysql-5.6.24.lb13", "mariadb-10.1.23.lb13"

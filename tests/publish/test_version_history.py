@@ -15,7 +15,7 @@ from tests.publish.posting import with_notebook, write_yaml
 from tests.show.saying import made_of
 from tests.synthetic import Run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 ROUNDS, RELEASES = 3, (1, 2, 3, 4)
 

@@ -13,7 +13,7 @@ from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.advice import profile_advice, redo_advice
 from ibench_lib.runner.plan import plan_cell
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.space import require_space
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import rules_of
@@ -28,7 +28,7 @@ workload: {benchmark: tpcc, clients: 2}
 """
 
 
-def planned(workspace: Workspace, *lines: str, scale: float = 1.0) -> Planned:
+def planned(workspace: Workspace, *lines: str, scale: float = 1.0) -> PlannedCell:
     """A cell on MySQL 5.6 with these lines on top of the base."""
     path = workspace.root / "advice.yaml"
     path.write_text(TEXT)

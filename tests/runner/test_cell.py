@@ -3,17 +3,13 @@
 import os
 import re
 import signal
-import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import psutil
-import pyarrow.parquet as pq
 import pytest
 
 from ibench_lib.errors import (
@@ -23,112 +19,26 @@ from ibench_lib.errors import (
     LakeError,
     PostFailed,
     ServerLost,
-    WorkerFailed,
 )
-from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
-from ibench_lib.runner import one_run
 from ibench_lib.runner.cell import run_cell
-from ibench_lib.runner.events import StepProgress, step_progress
-from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.one_run import OneRun
 from ibench_lib.runner.plan import plan_cell
-from ibench_lib.runner.settle import Action
 from ibench_lib.runner.step import WorkerState
 from ibench_lib.servers.binary import facts_of
 from ibench_lib.servers.build import Build
 from ibench_lib.store import reader
-from ibench_lib.store.manifest import Manifest, read_manifest
+from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.recover import recover
 from ibench_lib.store.verify import verify
-from ibench_lib.workloads.insert_benchmark import steps as steps_of
-from ibench_lib.workloads.workload import Step
-from tests.faults import Disk, Victim, server_here, survivors
+from tests.faults import Disk, server_here
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
+from tests.runner.cells import OTHERS, Watcher, experiment, nothing_left, rows, run, the_run
 from tests.synthetic import answer
 
-EXPERIMENT = """
-title: a tiny run
-builds: [system]
-configs: [{name: tiny, fragments: [cy10a, p1]}]
-setups: [{name: tiny, l_i0_rows: 20000, l_i1_rows: %(l_i1_rows)d, l_i2_rows: 1000, query_seconds: %(seconds)d}]
-scale: 1
-workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
-"""
-
-
-class Watcher(Observer):
-    """An observer that can do something in mid-step."""
-
-    def __init__(self, step: str | None = None, after_s: float = 0.0, act: Any = None) -> None:
-        self.step, self.after_s, self.act = step, after_s, act
-        self.ended: list[str] = []
-        self.last_progress = 0.0
-
-    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
-        self.last_progress = time.monotonic()
-        if step.name == self.step and elapsed_s >= self.after_s and self.act is not None:
-            act, self.act = self.act, None
-            act(workers)
-
-    def step_ends(self, step: Step, duration_s: float) -> None:
-        self.ended.append(step.name)
-
-
-def experiment(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    steps: str = "l.i0, l.x, l.i1, qr100",
-    l_i1_rows: int = 20_000,
-    seconds: int = 3,
-    more: str = "",
-) -> LoadedExperiment:
-    configs = tmp_path / "configs"
-    configs.mkdir()
-    (configs / "cy10a.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
-    (configs / "p1.cnf").write_text("[mysqld]\ninnodb_purge_batch_size=1\ninnodb_purge_threads=1\n")
-    monkeypatch.setattr("ibench_lib.paths.FRAGMENTS", configs)
-    path = tmp_path / "tiny.yaml"
-    path.write_text(EXPERIMENT % {"steps": steps, "l_i1_rows": l_i1_rows, "seconds": seconds} + f"{more}\n")
-    return load_experiment(path)
-
-
-def rows(run_dir: Path, table: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = pq.read_table(run_dir / f"{table}.parquet").to_pylist()
-    return found
-
-
-def run(loaded: LoadedExperiment, build: Build, workspace: Workspace, watcher: Watcher) -> Manifest:
-    return run_cell(loaded, plan_cell(loaded, loaded.cells()[0], build), workspace, watcher)
-
-
-def the_run(workspace: Workspace) -> tuple[Path, Manifest]:
-    (run_dir,) = workspace.runs.iterdir()
-    return run_dir, read_manifest(run_dir)
-
-
-OTHERS: set[int] = set()
+pytestmark = pytest.mark.lake
 """Processes that ran before the test: what other tests of the session share, such as a server or a browser."""
-
-
-@pytest.fixture(autouse=True)
-def others() -> None:
-    OTHERS.clear()
-    OTHERS.update(child.pid for child in psutil.Process().children(recursive=True))
-
-
-def nothing_left(workspace: Workspace) -> bool:
-    """No sandbox, and no process of a run."""
-    names = ("mariadbd", "mysqld", "ibench_lib")
-    commands = []
-    for child in psutil.Process().children(recursive=True):
-        if child.pid in OTHERS:
-            continue
-        with suppress(psutil.NoSuchProcess):
-            commands.append(" ".join(child.cmdline()))
-    left = [command for command in commands if any(name in command for name in names)]
-    return list(workspace.sandboxes.iterdir()) == [] and left == []
 
 
 def tells_nothing(workspace: Workspace) -> bool:
@@ -296,73 +206,6 @@ def test_f8_too_little_space_is_refused_before_anything_is_made(
 
 
 @pytest.mark.long
-@pytest.mark.fault("F3")
-def test_a_killed_worker_fails_the_step_and_is_named(
-    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def kill_worker(workers: list[WorkerState]) -> None:
-        Victim(workers[3].process.pid).kill()
-
-    loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
-    with pytest.raises(WorkerFailed, match="client 2 deleter: died: killed by SIGKILL"):
-        run(loaded, build, workspace, Watcher("l.i1", 1.2, kill_worker))
-    run_dir, manifest = the_run(workspace)
-    assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
-    assert "client 2 deleter" in (manifest.error or "")
-    status = {row["worker"]: row["status"] for row in rows(run_dir, "workers") if row["step"] == "l.i1"}
-    assert status[3] == "failed" and len(status) == 4
-    assert nothing_left(workspace)
-
-
-class Silence(Watcher):
-    """Stops something for five seconds while the runner goes on, and keeps what was said meanwhile."""
-
-    def __init__(self, whom: Callable[[list[WorkerState]], Victim]) -> None:
-        super().__init__("qr100", 2.5, lambda workers: Thread(target=whom(workers).stop_for, args=[5]).start())
-        self.silent: list[StepProgress] = []
-        self.warned: list[str] = []
-
-    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
-        super().step_progress(step, workers, elapsed_s)
-        found = step_progress(step, workers, elapsed_s)
-        if step.name == "qr100" and found.silent_s + found.silent_clients:
-            self.silent.append(found)
-
-    def step_warned(self, step: Step, said: str) -> None:
-        self.warned.append(said)
-
-
-@pytest.mark.long
-@pytest.mark.fault("F4")
-@pytest.mark.parametrize("whom", ["the server", "client 1 querier"])
-def test_who_stands_still_is_said_during_the_step_and_in_a_warning_of_the_run(
-    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whom: str
-) -> None:
-    loaded = experiment(tmp_path, monkeypatch, "l.i0, l.x, qr100", seconds=12)
-
-    def victim(workers: list[WorkerState]) -> Victim:
-        if whom == "the server":
-            return server_here(OTHERS)
-        return next(Victim(state.process.pid) for state in workers if state.name == whom)
-
-    watcher = Silence(victim)
-    run(loaded, build, workspace, watcher)
-    _, manifest = the_run(workspace)
-    assert manifest.status == "complete"
-    assert watcher.warned and set(watcher.warned) <= set(manifest.warnings)
-    (said,) = [said for said in watcher.warned if "was stopped meanwhile" in said]
-    form = r"step qr100: no answer to (.*) for (\d+) s, in seconds (\d+) to (\d+); the process of (.*) was .*"
-    found = re.fullmatch(form, said)
-    assert found is not None, said
-    assert found[1] == ("any client" if whom == "the server" else whom) and found[5] == whom
-    assert int(found[2]) >= 3 and 1 <= int(found[3]) <= 5
-    assert watcher.silent, "the progress line said so, too"
-    if whom == "the server":
-        assert any(each.silent_s for each in watcher.silent)
-        assert all(each.rates == {} for each in watcher.silent if each.silent_s)
-
-
-@pytest.mark.long
 @pytest.mark.fault("F4")
 def test_a_server_stopped_for_a_while_shows_in_the_latencies_and_the_run_passes(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -463,48 +306,6 @@ def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
     assert nothing_left(workspace)
 
 
-class Warned(Watcher):
-    """Keeps what each step warned of."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.warned: list[str] = []
-
-    def step_warned(self, step: Step, said: str) -> None:
-        self.warned.append(said)
-
-
-@pytest.mark.long
-@pytest.mark.fault("F4")
-def test_every_settled_step_is_on_record_and_a_runner_that_is_stopped_meanwhile(
-    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan, settled = steps_of.plan, []
-
-    def settle(*_: Any) -> list[Action]:
-        settled.append(1)
-        if len(settled) == 2:  # before l.i1
-            pid = os.getpid()
-            subprocess.run(["sh", "-c", f"kill -STOP {pid}; sleep 4; kill -CONT {pid}"], check=True)
-        return [Action("ANALYZE TABLE pi1", 0.1, "OK")]
-
-    monkeypatch.setattr(
-        steps_of, "plan", lambda *given: [replace(step, settle_before=step.form != "l.i0") for step in plan(*given)]
-    )
-    monkeypatch.setattr(one_run, "settle", settle)
-    watcher = Warned()
-    manifest = run(experiment(tmp_path, monkeypatch, steps="l.i0, l.x, l.i1"), build, workspace, watcher)
-    assert [(action.before_step, action.action) for action in manifest.settle] == [
-        ("l.x", "ANALYZE TABLE pi1"),
-        ("l.i1", "ANALYZE TABLE pi1"),
-    ]
-    sealed = the_run(workspace)[1]
-    assert sealed.settle == manifest.settle
-    form = r"the runner stood still for \d+ s, before the load of step l\.i1: it was stopped, or .*"
-    (said,) = [said for said in sealed.warnings if re.fullmatch(form, said)]
-    assert said in watcher.warned
-
-
 def test_cells_of_a_sweep_have_their_clients_and_the_server_has_their_values(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -527,24 +328,3 @@ def test_cells_of_a_sweep_have_their_clients_and_the_server_has_their_values(
         ("-clients-001", "tiny-innodb_io_capacity-170"),
         ("-clients-003", "tiny-innodb_io_capacity-150"),
     ]
-
-
-@pytest.mark.slow
-def test_a_server_that_dies_between_a_step_and_its_checks_fails_the_run_by_name(
-    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seal_step = OneRun._seal_step
-
-    def seal_and_kill(run: OneRun, step: Step) -> None:
-        seal_step(run, step)
-        server = server_here(OTHERS)
-        server.kill()
-        assert survivors([server.process]) == []
-
-    monkeypatch.setattr(OneRun, "_seal_step", seal_and_kill)
-    with pytest.raises(ServerLost, match=r"step l\.i0: check failed: .*; the server has died"):
-        run(experiment(tmp_path, monkeypatch, "l.i0, l.x"), build, workspace, Watcher())
-    _, manifest = the_run(workspace)
-    assert (manifest.status, manifest.failed_step) == ("failed", "l.i0")
-    assert "the server has died" in (manifest.error or "")
-    assert nothing_left(workspace)

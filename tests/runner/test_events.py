@@ -8,7 +8,7 @@ import pytest
 from ibench_lib.errors import CellsFailed, IbenchError
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.events import EventLog, event_log
-from ibench_lib.runner.observer import Both, Observer
+from ibench_lib.runner.observer import Observer, ObserverList
 from ibench_lib.runner.sweep import run_experiment
 from ibench_lib.store.manifest import read_manifest
 from tests.fakes.sweep import fake_run
@@ -25,7 +25,7 @@ def test_events_name_no_path_of_this_machine(workspace: Workspace) -> None:
 
 
 def test_every_event_is_a_line_of_json(workspace: Workspace) -> None:
-    observer: Any = Both([Observer(), EventLog(workspace, "many")])
+    observer: Any = ObserverList([Observer(), EventLog(workspace, "many")])
     with pytest.raises(CellsFailed):
         run_experiment(load(workspace, BROKEN), workspace, observer, run=fake_run)
     events = [json.loads(line) for line in event_log(workspace, "many").read_text().splitlines()]

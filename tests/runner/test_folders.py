@@ -30,6 +30,8 @@ from ibench_lib.workloads.workload import Step
 from tests.builds.test_builds import installed
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.lake
+
 TEXT = """\
 title: on other disks
 builds: [system]

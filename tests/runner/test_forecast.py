@@ -17,6 +17,8 @@ from ibench_lib.servers.build import Build
 from ibench_lib.store.manifest import read_manifest, write_manifest
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 BUILD = Build("system", "mariadb", "10.11.19-MariaDB", Path("/nowhere"), ("/nowhere/mariadbd",), "path")
 TEXT = """\
 title: forecasts

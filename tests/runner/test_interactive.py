@@ -15,6 +15,8 @@ from ibench_lib.runner.events import event_log, read_events
 from tests.experiment.two import TEXT
 from tests.fakes.sweep import fake_run, use_fake_builds
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.fixture
 def place(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:

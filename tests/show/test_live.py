@@ -14,6 +14,8 @@ from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from tests.synthetic import Run, begin_run, end_run
 from tests.threads import apart
 
+pytestmark = pytest.mark.lake
+
 RUNNING = Run("live", status="running", steps=("l.i0", "l.x", "l.i1"))
 
 

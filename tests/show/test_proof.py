@@ -20,7 +20,7 @@ from tests.store.test_dips import CASES, STALLED, at_work, grown, sampled
 from tests.store.test_host_taken import BUSY, LATE
 from tests.synthetic import Run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 STEADY = (0.99, 1.0, 1.01)
 

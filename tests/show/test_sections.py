@@ -11,6 +11,8 @@ from ibench_lib.show.sections import made_from
 from ibench_lib.store import reader
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def markup_of(section: Section) -> str:
     """What a section shows, as HTML."""

@@ -17,6 +17,8 @@ from tests.places import ROOT
 from tests.publish.browsing import open_post, table_rows
 from tests.show.stalled import said
 
+pytestmark = pytest.mark.lake
+
 
 def cells_run(place: Workspace, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> dict[str, Any]:
     """Run the notebook's cells in this process; cell id -> value of its last line."""

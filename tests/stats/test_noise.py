@@ -14,7 +14,7 @@ from ibench_lib.stats.noise import (
     LEAST_DF,
     LEVEL,
     Difference,
-    Judged,
+    Judgement,
     judged_together,
     level_of_all,
     noise_of,
@@ -174,8 +174,8 @@ def test_the_level_of_nothing_and_of_one() -> None:
 
 
 def test_what_is_judged_together_is_clear_just_where_its_interval_leaves_out_zero() -> None:
-    found = [Judged(difference=Difference(value, 1.0, 20)) for value in (5.0, 2.5, 2.2, 0.3)]
-    together = judged_together([*found, Judged()])
+    found = [Judgement(difference=Difference(value, 1.0, 20)) for value in (5.0, 2.5, 2.2, 0.3)]
+    together = judged_together([*found, Judgement()])
     assert [one.is_clear for one in together] == [True, True, False, False, False]
     assert together[2].level < LEVEL and found[2].is_clear, "alone it would be clear"
     for one in together[:4]:

@@ -3,21 +3,21 @@ import math
 import numpy as np
 import pytest
 
-from ibench_lib.stats.profile_costs import PartCost, Profiled, part_costs
+from ibench_lib.stats.profile_costs import PartCost, RunProfile, part_costs
 
 SLOWED = "f40"
 
 
 def profiles(
     rng: np.random.Generator, runs: int, shares: np.ndarray, cost: float, noise: float, samples: int = 4000
-) -> list[Profiled]:
+) -> list[RunProfile]:
     """Runs whose cost and shares vary by `noise`, and whose samples are counted."""
     found = []
     for _ in range(runs):
         mine = shares * np.exp(noise * rng.standard_normal(len(shares)))
         counts = rng.multinomial(samples, mine / mine.sum())
         parts = {f"f{place}": int(count) for place, count in enumerate(counts)}
-        found.append(Profiled(float(cost * np.exp(noise * rng.standard_normal())), samples, parts))
+        found.append(RunProfile(float(cost * np.exp(noise * rng.standard_normal())), samples, parts))
     return found
 
 
@@ -38,7 +38,7 @@ def test_the_table_of_the_seed_in_microseconds_per_operation() -> None:
     unchanged = {"a": 1000, "b": round(1000 * rates["b"] / rates["a"])}
     sides = {
         side: [
-            Profiled(
+            RunProfile(
                 4e6 / rates[side], 10_000,
                 {"btr_cur_optimistic_insert": grown[side], "btr_cur_search_to_nth_level": search[side],
                  "unchanged": unchanged[side], "rest": 10_000 - grown[side] - search[side] - unchanged[side]},
@@ -101,19 +101,19 @@ def test_the_order_of_runs_changes_nothing() -> None:
 
 
 def test_one_run_of_a_side_has_no_interval() -> None:
-    run = Profiled(10.0, 100, {"f": 60, "g": 40})
+    run = RunProfile(10.0, 100, {"f": 60, "g": 40})
     parts = part_costs([run], [run, run])
     assert [part.interval for part in parts] == [None, None] and not any(part.is_clear for part in parts)
 
 
 def test_what_has_few_samples_is_not_judged() -> None:
-    sides = [[Profiled(10.0, 1000, {"rare": rare, "rest": 1000 - rare})] * 2 for rare in (0, 9)]
+    sides = [[RunProfile(10.0, 1000, {"rare": rare, "rest": 1000 - rare})] * 2 for rare in (0, 9)]
     found = named(part_costs(*sides), "rare")
     assert found.samples_b == 18 and found.difference is None and not found.is_clear
 
 
 def test_a_part_that_takes_everything_varies_with_the_cost_only() -> None:
-    sides = [[Profiled(cost * more, 1000, {"all": 1000}) for cost in (9.9, 10.0, 10.1)] for more in (1.0, 1.2)]
+    sides = [[RunProfile(cost * more, 1000, {"all": 1000}) for cost in (9.9, 10.0, 10.1)] for more in (1.0, 1.2)]
     (found,) = part_costs(*sides)
     assert found.change == pytest.approx(2.0) and found.interval is not None and math.isfinite(found.interval[0])
     assert found.is_clear
@@ -121,4 +121,4 @@ def test_a_part_that_takes_everything_varies_with_the_cost_only() -> None:
 
 def test_a_side_without_samples_is_refused() -> None:
     with pytest.raises(ValueError, match="each side needs a run"):
-        part_costs([], [Profiled(1.0, 1, {"f": 1})])
+        part_costs([], [RunProfile(1.0, 1, {"f": 1})])

@@ -21,6 +21,8 @@ from ibench_lib.store.verify import verify
 from tests.command import ibench
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 OLDER, NEWER, OTHER = Run(), Run(minute=5, l_i1_s=20), Run("other", minute=9)
 
 

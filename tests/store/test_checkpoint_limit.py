@@ -10,6 +10,8 @@ from tests.shared import asked
 from tests.show.filled import AT_LIMIT, AT_SYNC, BELOW, FLUSHED, NOT_CAPTURED, level, run_with
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def found_of(run: Run) -> dict[str, Any]:
     return asked("checkpoint_limit", run, steps=["l.i1"]).row(0, named=True)

@@ -12,6 +12,8 @@ from ibench_lib.store import reader
 from tests.store.lakes import flip_bytes, rows
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_file_is_compared_with_its_checksum_once_and_again_when_it_was_touched(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch

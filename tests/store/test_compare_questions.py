@@ -19,6 +19,8 @@ from tests.shared import asked, lake_of
 from tests.store.test_resources import GIB, lake_with, samples, step
 from tests.synthetic import Run, answer, begin_run, end_run, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 NO_VALUE_OF_A_STEP = {
     "duration_s": "a step of given rows takes T as its rate says, one of given seconds always that",
     "throughput": "the Insert Benchmark has names for its rates",

@@ -15,6 +15,8 @@ from tests.places import ROOT
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 START_S, SECONDS = 15, 20  # of l.i1 on the run's clock
 DIP = (9, 10, 11)
 IN_DIP = range(START_S + 9, START_S + 14)  # ticks whose interval touches the dip

@@ -18,6 +18,8 @@ from ibench_lib.store.manifest import with_checksum
 from tests.store.lakes import ask_everything, flip_bytes, forget, rewrite_steps, rows, vouch
 from tests.synthetic import Run, answer, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-7])

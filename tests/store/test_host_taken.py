@@ -14,6 +14,8 @@ from ibench_lib.show.headline import badges
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 LATE = "client 1 querier sent its p99 statement 6,112 us late; its statements are 53,333 us apart"
 OLD = "client 1 querier held its p99 operation up for 153 us; the median took 1240 us"
 PREVIOUS = "client 1 querier delayed its p99 operation by 153 us; the median operation took 1,240 us"

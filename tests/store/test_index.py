@@ -18,6 +18,8 @@ from ibench_lib.store.transfer import Store, open_store, push, push_index
 from tests import shared
 from tests.synthetic import Run, answer, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -11,6 +11,8 @@ from ibench_lib.store.manifest import BinaryRecord, ConfigRecord, Manifest, Opti
 from ibench_lib.store.manifest_tables import manifest_rows
 from tests.synthetic import OTHER_KINDS, OTHER_OPERATIONS, Run, manifest_of
 
+pytestmark = pytest.mark.lake
+
 
 def rows_of(manifest: Manifest, table: str) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key != "run_id"} for row in manifest_rows([manifest])[table]]

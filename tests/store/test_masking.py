@@ -15,6 +15,8 @@ from ibench_lib.store.verify import verify
 from ibench_lib.store.writer import RunWriter
 from tests.synthetic import Run, die, flushed, manifest_of
 
+pytestmark = pytest.mark.lake
+
 PLACES = {"/srv/ws/data/runs/r1": "<run>", "/srv/ws": "<workspace>"}
 # A host may have the name of anything.
 NAMES = {"mariadb": "<host>", "demo": "<host>"}

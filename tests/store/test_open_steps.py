@@ -12,6 +12,8 @@ from ibench_lib.store import reader
 from tests.store.lakes import rows, step_row
 from tests.synthetic import Run, answer, begin_run, die, end_run
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_run_whose_runner_died_is_read_and_says_so(workspace: Workspace) -> None:
     run = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)

@@ -11,6 +11,8 @@ from tests.shared import asked
 from tests.show.profiled import STACKS, cpu, profiled, recording, with_dips
 from tests.synthetic import Run, answer, begin_run, die
 
+pytestmark = pytest.mark.lake
+
 
 def test_only_recordings_in_the_step_count() -> None:
     found = asked("stacks", profiled("a"))

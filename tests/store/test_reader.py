@@ -37,6 +37,8 @@ from tests.synthetic import (
     write_runs,
 )
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.slow
 def test_an_empty_lake_has_every_table_and_answers_every_question(workspace: Workspace) -> None:

@@ -14,6 +14,8 @@ from ibench_lib.store import reader
 from ibench_lib.store.manifest import OperationRecord
 from tests.synthetic import OTHER_OPERATIONS, Run, answer, write_other_run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:

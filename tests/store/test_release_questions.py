@@ -13,6 +13,8 @@ from ibench_lib.store import reader
 from tests.show.saying import made_of
 from tests.synthetic import Run, answer
 
+pytestmark = pytest.mark.lake
+
 GCC = {"compiler": "GCC: (GNU) 4.8.5", "build_id": "ab12", "stripped": False, "allocator": None, "tls_library": None}
 
 

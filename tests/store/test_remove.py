@@ -10,6 +10,8 @@ from ibench_lib.store import reader
 from ibench_lib.store.remove import finish_removals, remove_run
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_removing_takes_a_run_and_nothing_else(workspace: Workspace, tmp_path: Path) -> None:
     run, other = Run(), Run("other", minute=1)

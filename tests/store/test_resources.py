@@ -20,6 +20,8 @@ from ibench_lib.store.writer import RunWriter
 from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer, manifest_of, write_runs
 
+pytestmark = pytest.mark.lake
+
 MEAN = ["rps", "wps", "rmbps", "wmbps", "csps", "cpups"]
 PER_OPERATION = ["rpq", "rkbpq", "wpi", "wkbpi", "cspq", "cpupq", "scpupq"]
 SIZE = ["other_cpu", "rss", "dbgb1", "dbgb2"]

@@ -14,6 +14,8 @@ from ibench_lib.store.writer import RunWriter
 from tests.show.stalled import l_i1
 from tests.synthetic import Run, manifest_of
 
+pytestmark = pytest.mark.lake
+
 
 def random_run(workspace: Workspace, seconds: int) -> list[list[np.ndarray[Any, Any]]]:
     """A run of one step whose responses are drawn: nanoseconds by second and client; second 3 has none."""

@@ -19,7 +19,7 @@ from ibench_lib.store import reader
 from ibench_lib.store.manifest import with_checksum
 from tests.synthetic import answer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 SMALL = Size(scale=0.02, dbms=2, clients=2)
 LARGE = Size(scale=0.2, dbms=2, clients=2)

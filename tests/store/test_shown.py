@@ -13,6 +13,8 @@ from ibench_lib.store.shown import html_of, text_of
 from tests.interactive_shell import make_shell
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_lake_says_where_it_is_and_what_it_has(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,8 @@ from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 STEPS = """SELECT step, connections, of_one_role FROM step_connections([?], []) JOIN steps USING (run_id, step_id)
     ORDER BY ALL"""
 

@@ -16,6 +16,8 @@ from tests.show.parsed import Parsed
 from tests.store.test_resources import lake_with
 from tests.synthetic import Run, answer, write_runs
 
+pytestmark = pytest.mark.lake
+
 KEY = {"step_id": 2, "step": "l.i1"}
 
 

@@ -29,7 +29,7 @@ from tests.places import ROOT
 from tests.store.lakes import unlist
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 
 CANARY = "c4n4ry-s3cr3t"
 

@@ -16,6 +16,8 @@ from ibench_lib.store.verify import verify, without_checksum
 from tests.command import ibench
 from tests.synthetic import Run, begin_run, die, end_run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_verify_names_what_is_wrong(workspace: Workspace) -> None:
     run = Run()

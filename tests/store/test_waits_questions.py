@@ -12,6 +12,8 @@ from tests.show.parsed import Parsed
 from tests.show.waited import COUNTED, FILE, MUTEX, RWLOCK, counted, interval, timed
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def test_only_intervals_in_the_step_count_and_operations_are_those_of_the_same_seconds() -> None:
     found = asked("waits", timed("a"), counted("b", minute=1))

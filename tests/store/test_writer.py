@@ -12,6 +12,8 @@ from ibench_lib.store.writer import RunWriter
 from tests.store.written import manifest, second
 from tests.synthetic import flushed
 
+pytestmark = pytest.mark.lake
+
 
 def probe(**changes: Any) -> dict[str, Any]:
     row = {

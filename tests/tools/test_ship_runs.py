@@ -11,6 +11,8 @@ from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
 from tools.ship_runs import ROOT, main, ship
 
+pytestmark = pytest.mark.lake
+
 
 def test_rows_stay_the_same_and_every_file_is_what_the_manifest_says(tmp_path: Path) -> None:
     run = next((ROOT / "data" / "sample").glob("*-stalls-*"))

@@ -10,6 +10,8 @@ from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 FOUND = {
     "lock": [("purge", "high"), ("lock", "high"), ("unexplained", ""), ("lock", "medium")],
     "client_pause": [("client_pause", "high"), ("server_stopped", "high")] * 2,

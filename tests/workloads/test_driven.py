@@ -17,6 +17,8 @@ from tests.command import ibench
 from tests.places import ROOT
 from tests.publish.posting import SharedKernel, page_of, unpacked
 
+pytestmark = pytest.mark.lake
+
 TEXT = """\
 title: a program that prints its rate
 builds: [system]

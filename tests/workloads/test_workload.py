@@ -26,6 +26,8 @@ from tests.command import PROGRAM
 from tests.places import ROOT
 from tests.publish.posting import SharedKernel, page_of, unpacked
 
+pytestmark = pytest.mark.lake
+
 TEXT = """\
 title: counters
 builds: [system]

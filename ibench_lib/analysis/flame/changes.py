@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ibench_lib.analysis.flame.sides import Side, Stack
 from ibench_lib.analysis.flame.trie import SMALL, Trie
-from ibench_lib.stats.profile_costs import LEAST_RUNS, Profiled, part_costs
+from ibench_lib.stats.profile_costs import LEAST_RUNS, RunProfile, part_costs
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ def _changes(sides: Sequence[Side], trie: Trie, parts_of: Callable[[list[int]], 
     below = {place: at for at, place in enumerate(zip(trie.parent, trie.names, strict=True))}
     kept: dict[Stack, list[str]] = {}
 
-    def run(cost: float, paths: Mapping[Stack, int]) -> Profiled:
+    def run(cost: float, paths: Mapping[Stack, int]) -> RunProfile:
         parts: Counter[str] = Counter()
         for path, samples in paths.items():
             if path not in kept:
                 kept[path] = parts_of(_nodes_of(path, below))
             for part in kept[path]:
                 parts[part] += samples
-        return Profiled(cost, sum(paths.values()), parts)
+        return RunProfile(cost, sum(paths.values()), parts)
 
     a, b = ([run(cost, paths) for cost, paths in side.by_run] for side in sides)
     found = {}

@@ -208,7 +208,7 @@ class Answer:
         self._whole = True
 
 
-class Fetched(Sequence[Row]):
+class FetchedRows(Sequence[Row]):
     """The rows of a result, equal to a sequence of the same rows. A row is read when it is asked for.
 
     Raises ProtocolError there if the row is malformed.
@@ -252,7 +252,7 @@ class Rows(Answer):
         super().__init__(deprecate_eof=deprecate_eof, several=several, due=due)
         self._bodies: list[bytes] = []
         self._kept = self._bodies
-        self.fetched: Sequence[Row] = Fetched(self._bodies, lambda body: text_row(body, 0, len(body)))
+        self.fetched: Sequence[Row] = FetchedRows(self._bodies, lambda body: text_row(body, 0, len(body)))
 
     def _row(self, body: memoryview) -> None:
         if len(body) == LARGEST_PACKET:
@@ -266,7 +266,7 @@ class BinaryRows(Rows):
     def __init__(self, *, deprecate_eof: bool, several: bool = False, due: int = 1) -> None:
         super().__init__(deprecate_eof=deprecate_eof, several=several, due=due)
         self._readers: list[Reader] = []
-        self.fetched = Fetched(self._bodies, lambda body: row_of(body, self._readers))
+        self.fetched = FetchedRows(self._bodies, lambda body: row_of(body, self._readers))
 
     def _definition(self, body: memoryview) -> None:
         try:

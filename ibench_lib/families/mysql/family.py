@@ -21,7 +21,15 @@ from ibench_lib.families.mysql import options
 from ibench_lib.families.mysql.figure_places import history_list_length
 from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.server_figures import available
-from ibench_lib.servers.flavours.flavour import Flavour, Inspection, Movable, Release, Setting, Settling, StartPlace
+from ibench_lib.servers.flavours.flavour import (
+    Flavour,
+    Inspection,
+    MovableFiles,
+    Release,
+    Setting,
+    Settling,
+    StartPlace,
+)
 
 if TYPE_CHECKING:
     from ibench_lib.servers.address import Address
@@ -36,8 +44,8 @@ _PLUGINS = {"rocksdb": ["ha_rocksdb"]}
 _CHUNK, _ALL_CHUNKS = 128 << 20, 1 << 30
 
 MOVABLE = {
-    "redo": Movable("innodb-log-group-home-dir", ("ib_logfile*", "#innodb_redo")),
-    "system": Movable("innodb-data-home-dir", ("ibdata*", "#ib_*dblwr")),
+    "redo": MovableFiles("innodb-log-group-home-dir", ("ib_logfile*", "#innodb_redo")),
+    "system": MovableFiles("innodb-data-home-dir", ("ibdata*", "#ib_*dblwr")),
 }
 
 RULES = Rules(
@@ -213,7 +221,7 @@ class MySQLFamily(Flavour):
         ]
     )
     personal_files: tuple[str, ...] = ("auto.cnf", "*.pem")
-    movable: Mapping[str, Movable] = MOVABLE
+    movable: Mapping[str, MovableFiles] = MOVABLE
     stop_signal: int = signal.SIGTERM
     death_signal: int = signal.SIGKILL
     # It refuses to run as root unless told. Another user would lose the tether (ibench_lib/base/tether.py).

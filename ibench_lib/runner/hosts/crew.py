@@ -97,7 +97,7 @@ def _client(scheduler: str) -> Iterator[Any]:
         client.close(timeout=10)
 
 
-class Crew:
+class WorkerPool:
     """Those who run the cells. `observer` hears of each worker that may not, and of those that send no heartbeat.
 
     `request` is what every question to a worker holds, `positions` are the cells in question, `module` answers there.

@@ -17,15 +17,15 @@ from typing import Any
 from ibench_lib.base.signals import Patience, signals_as_interrupts
 from ibench_lib.base.wording import count
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed
-from ibench_lib.runner.hosts.crew import ANSWER_S, Crew, Worker
+from ibench_lib.runner.hosts.crew import ANSWER_S, Worker, WorkerPool
 from ibench_lib.runner.hosts.worker import require_distributed
 from ibench_lib.runner.ledger import State
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.sweep import SweepResult, Tally
 from ibench_lib.store.manifest import Manifest
 
-Receive = Callable[[Planned, Worker, Mapping[str, Any]], Manifest]
+Receive = Callable[[PlannedCell, Worker, Mapping[str, Any]], Manifest]
 
 _WIND_UP_S = 120.0
 _DEATHS = 3
@@ -36,7 +36,7 @@ class _Task:
     """A cell under way."""
 
     number: int
-    entry: Planned
+    entry: PlannedCell
     worker: Worker
     attempt: int
     future: Any
@@ -49,7 +49,13 @@ class Dispatch:
     """
 
     def __init__(
-        self, planned: list[Planned], crew: Crew, tally: Tally, observer: Observer, receive: Receive, wait_s: float
+        self,
+        planned: list[PlannedCell],
+        crew: WorkerPool,
+        tally: Tally,
+        observer: Observer,
+        receive: Receive,
+        wait_s: float,
     ) -> None:
         self._planned, self._crew, self._tally = planned, crew, tally
         self._observer, self._receive, self._wait_s = observer, receive, wait_s

@@ -17,7 +17,7 @@ from ibench_lib.configs.resolve import fragments_in
 from ibench_lib.errors import ConfigError, LakeError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.paths import PACKAGE, Workspace, check_name
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.store.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.store.transfer import Store, take_in
 
@@ -72,7 +72,7 @@ def unpack(packed: dict[str, Any], folder: Path) -> LoadedExperiment:
 
 
 def receive(
-    answer: Mapping[str, Any], entry: Planned, worker: str, of_class: str, workspace: Workspace, store: Store | None
+    answer: Mapping[str, Any], entry: PlannedCell, worker: str, of_class: str, workspace: Workspace, store: Store | None
 ) -> Manifest:
     """The run of a cell that a worker made on a host of a class: put into the lake, or found in the store.
 

@@ -9,12 +9,12 @@ from typing import Any
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.hosts.crew import Crew, Worker, connected
+from ibench_lib.runner.hosts.crew import Worker, WorkerPool, connected
 from ibench_lib.runner.hosts.dispatch import Dispatch
 from ibench_lib.runner.hosts.shipment import code_identity, pack, receive
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.plan import choose, manifests, mixed_with, plan_experiment
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.sweep import SweepResult, Tally, conduct
 from ibench_lib.servers.build import Build
 from ibench_lib.store.manifest import Manifest
@@ -61,9 +61,9 @@ def run_on_workers(
     request: dict[str, Any] = {"code": code_identity(), "experiment": pack(experiment), "store": store, "known": []}
     positions = [cell.position for cell in choose(experiment.cells(), only, without)]
     with connected(scheduler) as client:
-        crew = Crew(client, request, positions, cell_process, observer)
+        crew = WorkerPool(client, request, positions, cell_process, observer)
 
-        def plan() -> list[Planned]:
+        def plan() -> list[PlannedCell]:
             elsewhere = [] if shared is None else _stored(shared)
             request["known"] = [run.run_id for run in elsewhere]
             runs, reasons = [*elsewhere, *manifests(workspace)], []
@@ -83,10 +83,10 @@ def run_on_workers(
                 detail="\n".join(reasons[1:]) or None,
             )
 
-        def take_in(entry: Planned, worker: Worker, answer: Mapping[str, Any]) -> Manifest:
+        def take_in(entry: PlannedCell, worker: Worker, answer: Mapping[str, Any]) -> Manifest:
             return receive(answer, entry, worker.name, worker.host_class, workspace, shared)
 
-        def work(planned: list[Planned], tally: Tally) -> SweepResult:
+        def work(planned: list[PlannedCell], tally: Tally) -> SweepResult:
             return Dispatch(planned, crew, tally, observer, take_in, wait_s).run(fail_fast=fail_fast)
 
         return conduct(experiment, workspace, observer, plan, work)

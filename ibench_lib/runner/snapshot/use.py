@@ -15,7 +15,7 @@ from ibench_lib.client.driver import ConnectionLost, StatementError, connect
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.snapshot import kept
 from ibench_lib.runner.snapshot.kept import Snapshot
 from ibench_lib.runner.snapshot.key import load_settings
@@ -35,7 +35,7 @@ _CACHES = (
 class RunSnapshot:
     """The snapshot of one run. `loaded` are its steps up to it; `found` is the snapshot where there is one already."""
 
-    def __init__(self, experiment: LoadedExperiment, planned: Planned, workspace: Workspace) -> None:
+    def __init__(self, experiment: LoadedExperiment, planned: PlannedCell, workspace: Workspace) -> None:
         self.loaded = steps_loaded(experiment, planned.steps)
         self.settings = planned_settings(experiment, planned, self.loaded)
         self.found: Snapshot | None = kept.find(workspace, self.settings)
@@ -107,13 +107,13 @@ def steps_loaded(experiment: LoadedExperiment, steps: Sequence[Step]) -> list[St
     return list(steps[: names.index(experiment.spec.snapshot_after) + 1]) if experiment.spec.snapshot_after else []
 
 
-def planned_settings(experiment: LoadedExperiment, planned: Planned, loaded: Sequence[Step]) -> LoadSettings:
+def planned_settings(experiment: LoadedExperiment, planned: PlannedCell, loaded: Sequence[Step]) -> LoadSettings:
     """The load settings of a cell whose first steps are `loaded`, the last of them the snapshot's."""
     key = experiment.workload.load_key(experiment.options(planned.cell), loaded)
     return load_settings(planned.build, planned.config, key, churned=any(step.churns for step in loaded))
 
 
-def snapshot_bytes(experiment: LoadedExperiment, planned: Planned, loaded: Sequence[Step]) -> int:
+def snapshot_bytes(experiment: LoadedExperiment, planned: PlannedCell, loaded: Sequence[Step]) -> int:
     """About how much disk the snapshot after these steps takes."""
     tables_bytes = experiment.workload.disk_bytes(experiment.options(planned.cell), loaded)
     return needed_bytes(planned.build, planned.config, tables_bytes) if loaded else 0

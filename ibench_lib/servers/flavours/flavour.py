@@ -99,7 +99,7 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Movable:
+class MovableFiles:
     """Files of a data directory that may lie elsewhere: the option that says where, and patterns of their names."""
 
     option: str
@@ -121,7 +121,7 @@ class Program(Protocol):
     """Options that initialising decides for good."""
     personal_files: tuple[str, ...]
     """Patterns of files that make a server that server: its identity, its keys. It makes new ones."""
-    movable: Mapping[str, Movable]
+    movable: Mapping[str, MovableFiles]
     """By what an experiment's `storage` calls them."""
     stop_signal: int
     """Makes it shut down cleanly."""
@@ -223,7 +223,7 @@ class Disk(Protocol):
         """Files of the data directory that list cached pages, by which a server would fill its cache at the start."""
 
 
-class Voice(Protocol):
+class ServerControl(Protocol):
     """The statements for a running server, and what it reports."""
 
     family: str
@@ -263,7 +263,7 @@ class Voice(Protocol):
         """The statement that deletes the binary logs, None where none are written."""
 
 
-class Flavour(Program, OptionFile, Disk, Voice, Protocol):
+class Flavour(Program, OptionFile, Disk, ServerControl, Protocol):
     """All of it."""
 
 
@@ -298,7 +298,7 @@ def find(name: str) -> Flavour:
     )
 
 
-class Flavoured(Protocol):
+class FlavouredBuild(Protocol):
     """A build, wherever its server is."""
 
     @property
@@ -310,12 +310,12 @@ class Flavoured(Protocol):
         """Its version as numbers."""
 
 
-def flavour_of(build: Flavoured) -> Flavour:
+def flavour_of(build: FlavouredBuild) -> Flavour:
     """The flavour of a build. Raises BuildNotFound if there is no flavour of that name."""
     return find(build.flavour)
 
 
-def rules_of(build: Flavoured) -> Rules:
+def rules_of(build: FlavouredBuild) -> Rules:
     """How a build reads option files, and what a configuration for it may say."""
     return flavour_of(build).rules(build.release)
 

@@ -6,11 +6,13 @@ import polars as pl
 from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rate_label, rows_of
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import mark_notes, repeat_notes, status_cell, value_cells
 
 
+@answers("checkpoint_limit", "No second was recorded.", by=["step", "setup"])
 def checkpoint_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """The checkpoint age of each dbms in one step (`checkpoint_limit`), and its rate while the redo log was full."""
     step = frame["step"][0]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.theme import Mark
 
 
+@answers("checks", "No check was recorded.")
 def checks_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """How many checks of each kind were made in a setup, and which did not hold (`checks`)."""
     columns = ["check", "runs", "made", "held", "did not hold", "s"]

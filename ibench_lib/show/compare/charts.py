@@ -7,7 +7,7 @@ import math
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
-from ibench_lib.analysis.comparison import DIFFERENT, Compared, Verdict, compared
+from ibench_lib.analysis.comparison import DIFFERENT, Comparison, Verdict, compared
 from ibench_lib.analysis.verdicts import BETTER, WORSE
 from ibench_lib.show.compare.comparison import side_text
 from ibench_lib.show.kit import theme
@@ -61,17 +61,17 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
     return figure
 
 
-def _value(one: Compared) -> float:
+def _value(one: Comparison) -> float:
     return one.ratio.value if one.ratio is not None else 0.0
 
 
-def _label(one: Compared) -> str:
+def _label(one: Comparison) -> str:
     """With the marks that its values have in the table."""
     texts = side_text(one, one.a_rows) + side_text(one, one.b_rows)
     return inert(" ".join([one.label, *(mark for mark in (RUN_FAILED, CLIENT_BOUND) if mark in texts)]))
 
 
-def _points(some: list[Compared], name: str, colour: str) -> go.Scatter:
+def _points(some: list[Comparison], name: str, colour: str) -> go.Scatter:
     up, down, said = [], [], []
     for one in some:
         assert one.ratio is not None
@@ -101,7 +101,7 @@ def _digits(values: list[float]) -> list[float]:
     return [float(f"{value:.4g}") for value in values]
 
 
-def _ticks(drawn: list[Compared]) -> list[float]:
+def _ticks(drawn: list[Comparison]) -> list[float]:
     """Where the axis has a line: plotly's own labels would say 5 for 0.5."""
     ends = [end for one in drawn if one.ratio for end in (one.ratio.low, one.ratio.value, one.ratio.high) if end]
     finite = [1.0, *(end for end in ends if math.isfinite(end))]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.comparison import Compared, measured_of
+from ibench_lib.analysis.comparison import Comparison, measured_of
 from ibench_lib.analysis.frames import is_least, without_short_steps
 from ibench_lib.metrics import Metric
 from ibench_lib.show.kit.statements import without_short
@@ -24,7 +24,7 @@ from ibench_lib.show.kit.table_cells import (
 _LITTLE_GIB = 0.1
 
 
-def side_text(one: Compared, rows: list[dict[str, Any]]) -> str:
+def side_text(one: Comparison, rows: list[dict[str, Any]]) -> str:
     """The median of a side as the metric prints it, with three digits at least: a ratio stands next to it."""
     text = _median_text(one.metric, rows).replace("not captured", why_missing(one.metric.name))
     return f"{LEAST if is_least(rows, 'value') else ''}{text}"

@@ -8,7 +8,7 @@ from statistics import median
 
 import polars as pl
 
-from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
 from ibench_lib.analysis.verdicts import BETTER, WORSE
 from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
 from ibench_lib.base.wording import count
@@ -22,7 +22,7 @@ _ORDER = {"rate": 0, "response": 1}
 MOST_SAID = 15
 """Differences that the list names; the tables have all."""
 
-Place = tuple[str, Compared]
+Place = tuple[str, Comparison]
 
 
 def differences(chosen: Pair) -> Html:
@@ -142,7 +142,7 @@ def _list(found: list[Place], head: str) -> str:
     return f"<p>{head}</p><ul>{lines}</ul>{rest}"
 
 
-def _line(one: Compared) -> str:
+def _line(one: Comparison) -> str:
     """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
     text = f"{one.head}: A {side_text(one, one.a_rows)}, B {side_text(one, one.b_rows)}"
     if one.ratio is not None:
@@ -151,7 +151,7 @@ def _line(one: Compared) -> str:
     return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
 
 
-def _is_outside(one: Compared) -> bool:
+def _is_outside(one: Comparison) -> bool:
     return max(one.b) > 0 if one.ratio is None else not WORSE <= one.ratio.value <= BETTER
 
 

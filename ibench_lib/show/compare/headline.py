@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
 from ibench_lib.analysis.frames import listed, rate_label
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
@@ -25,7 +25,7 @@ _WHY = ("cost", "lag")
 _TAIL = "response_p99_ms"
 
 
-def pair_headline(chosen: Pair, palette: str = "default") -> Shown:
+def pair_headline(chosen: Pair) -> Shown:
     """What was compared, a strip for each step, and a sentence for each (`metric_values`).
 
     A strip has the rates of the step, the 99th percentile of its main operation, and those costs that differ beyond
@@ -75,14 +75,14 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Shown:
         TLDR_PLACE,
         attentions(chosen),
         f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
-        f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{key}</p>',
+        f'<div class="strips">{"".join(strips(titled, chosen.palette))}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
 
 
-def _main(of_step: list[Compared], of_responses: list[Compared]) -> list[Compared]:
+def _main(of_step: list[Comparison], of_responses: list[Comparison]) -> list[Comparison]:
     """The rates of a step, and the tail latency of the operation that its tables have first."""
     tails = [one for one in of_responses if one.metric.name == _TAIL and one.ratio]
     # Of a paced step, the time from when a statement was due tells what a user would have met.
@@ -90,7 +90,7 @@ def _main(of_step: list[Compared], of_responses: list[Compared]) -> list[Compare
     return [*(one for one in of_step if one.metric.group == "rate"), *first]
 
 
-def _reasons(of_step: list[Compared]) -> list[Compared]:
+def _reasons(of_step: list[Comparison]) -> list[Comparison]:
     """The costs and lags that clearly differ most."""
     differing = [
         one for one in of_step
@@ -99,7 +99,7 @@ def _reasons(of_step: list[Compared]) -> list[Compared]:
     return sorted(differing, key=lambda one: -one.size)[:_MOST_REASONS]
 
 
-def _sentence(main: list[Compared], reasons: list[Compared]) -> str:
+def _sentence(main: list[Comparison], reasons: list[Comparison]) -> str:
     """Such as: inserts/s 0.45x [0.35, 0.72], worse. Also different: KB read/op 3.10x [2.80, 3.40]."""
     clear = [one for one in main if one.verdict in DIFFERENT]
     if clear:
@@ -111,7 +111,7 @@ def _sentence(main: list[Compared], reasons: list[Compared]) -> str:
     return text
 
 
-def _no_difference(main: list[Compared]) -> str:
+def _no_difference(main: list[Comparison]) -> str:
     what = joined([one.label for one in main]) or "rates"
     judged = [one for one in main if one.verdict is not None and one.verdict not in UNJUDGED]
     if not judged:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
 from ibench_lib.show.compare.comparison import reservations, side_text
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
@@ -88,7 +88,7 @@ def _found(values: list[str | None]) -> str:
     return " | ".join("not there" if value is None else value or "(empty)" for value in values)
 
 
-def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name: str) -> Cell:
+def _value(one: Comparison, rows: list[dict[str, Any]], frame: pl.DataFrame, name: str) -> Cell:
     status = _status(frame, name)
     if status != "complete":
         return Cell(status, "status")
@@ -112,7 +112,7 @@ def _status(frame: pl.DataFrame, name: str) -> str:
     return "no response" if frame["operation"].is_not_null().any() else "no run"
 
 
-def _relation(one: Compared) -> list[Cell]:
+def _relation(one: Comparison) -> list[Cell]:
     if not one.a or not one.b:
         return [Cell("")] * 4
     if one.ratio is None:
@@ -134,7 +134,7 @@ def _up_to(numbers: set[int]) -> str:
     return f"{'up to ' if len(known) > 1 else ''}{max(known, default=0)}"
 
 
-def _notes(shown: list[Compared]) -> list[str]:
+def _notes(shown: list[Comparison]) -> list[str]:
     verdicts = {one.verdict for one in shown}
     notes = []
     if verdicts - {*UNJUDGED}:
@@ -151,7 +151,7 @@ def _notes(shown: list[Compared]) -> list[str]:
     return notes
 
 
-def _missing(shown: list[Compared]) -> list[str]:
+def _missing(shown: list[Comparison]) -> list[str]:
     """Metrics that no row is shown for, though a side completed the step."""
     found: dict[bool, list[str]] = {}
     for one in shown:

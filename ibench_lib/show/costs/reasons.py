@@ -48,7 +48,7 @@ def _how_much(column: str, ratios: Sequence[Ratio]) -> str:
     return f"a history list {times} {'shorter' if ratios[0].value < 1 else 'longer'}"
 
 
-def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ()) -> Shown:
+def reasons(post: Asker, *, steps: Sequence[str] = ()) -> Shown:
     """For each setup a table of the throughputs that clearly differ, and next to each what its costs are.
 
     All are ratios to the base (`step_metrics`). Nothing is shown where no throughput differs. `steps`: those to show;
@@ -70,7 +70,7 @@ def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ())
             items.append(sentence(f"{setup}: no costs were captured that could explain the differences.", *names))
         elif clear:
             grid = _grid(frame.filter(pl.col("setup") == setup), post.bases, clear, of_setup)
-            table = grid.draw(palette)
+            table = grid.draw(post.palette)
             head = f'<details class="fold"><summary>{html.escape(grid.title)}</summary>'
             items += [Html(head), table, Html("</details>")] if len(grid.rows) > _MOST_ROWS else [table]
     return Shown(tuple(items), names if items else ())

@@ -10,6 +10,7 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import OTHERS_PCT, by_position, others_used_much, rows_of
 from ibench_lib.metrics import METRICS, rates
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
@@ -51,6 +52,15 @@ _SIZE_HEADS = {name: METRICS[name].label.removesuffix(" tablespace").removesuffi
 _COLUMNS = {"maxop": "maxop_s", "hll": "history_list_length", "ccpupq": "ccpupq_us"}
 
 
+@answers(
+    "step_metrics",
+    "No step took one second or more.",
+    by=["step", "setup"],
+    heading="step",
+    anchor="metrics",
+    fold=True,
+    long=True,
+)
 def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Work of one step (`step_metrics`): T, rates, how even they were, worst response, history list."""
     shown = [_WORK[0], *_rates(frame), *_WORK[1:]]
@@ -58,16 +68,35 @@ def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return _table(frame, "metrics", "Metrics of", {name: heads[name] for name in shown}, palette)
 
 
+@answers(
+    "step_metrics",
+    "No step took one second or more.",
+    by=["step", "setup"],
+    heading="step",
+    anchor="metrics",
+    fold=True,
+    long=True,
+)
 def step_storage_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What one step read and wrote on the device of the data (`step_metrics`), a second and per operation."""
     return _table(frame, "storage", "Storage in", {name: name for name in _STORAGE}, palette)
 
 
+@answers(
+    "step_metrics",
+    "No step took one second or more.",
+    by=["step", "setup"],
+    heading="step",
+    anchor="metrics",
+    fold=True,
+    long=True,
+)
 def step_cpu_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """CPU and context switches of one step (`step_metrics`), a second and per operation; memory and sizes."""
     return _table(frame, "cpu", "CPU, memory and size in", {name: name for name in _CPU}, palette)
 
 
+@answers("device_averages", "No step took one second or more.", by=["step", "setup"], long=True)
 def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Averages of the devices that hold the data in one step (`device_averages`), as iostat gives them."""
     several = frame["device"].drop_nulls().n_unique() > 1
@@ -82,6 +111,7 @@ def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return _table(placed, "devices", "Devices of the data in", _DEVICE, palette, notes)
 
 
+@answers("sizes_at_step_end", "No step to show.", by=["step", "setup"])
 def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What was on disk at the end of one step (`sizes_at_step_end`), in GiB."""
     notes = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ibench_lib.analysis.frames import repeats
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 
@@ -27,6 +28,7 @@ _HOW = (
 )
 
 
+@answers("dips", "No dips.", by=["step", "setup"], fold=True)
 def dips_table(frame: pl.DataFrame, *, stalls: pl.DataFrame | None = None, palette: str = "default") -> GT:
     """The dips of one setup and step (rows of `dips`), the costliest when there are many, in the order of time.
 

@@ -48,7 +48,7 @@ def explanations(chosen: Pair) -> Explanations:
     return Explanations(chosen, tuple(explain(chosen, step, setup) for setup, step in explained_steps(chosen)))
 
 
-def explained(found: Explanations, palette: str = "default") -> Html:
+def explained(found: Explanations) -> Html:
     """What was compared, and for each step a picture of rate and CPU, sentences on the difference, and what to know."""
     if not found.each:
         return sentence(
@@ -68,7 +68,7 @@ def explained(found: Explanations, palette: str = "default") -> Html:
         )
         name = f"{one.step}, {one.setup}"
         parts.append(
-            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{_strip(one, palette)}'
+            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{_strip(one, found.pair.palette)}'
             f'<ul class="statements">{items}</ul>'
         )
     head = f'<p class="tested">{html.escape(tested(found.pair))}</p>'
@@ -91,10 +91,8 @@ def _ratio(found: Explanation, term: Term) -> Ratio:
     return Ratio(math.exp(term.log), low, high, min(map(len, found.runs)), p, term.level)
 
 
-def explained_by(
-    found: Explanations, *functions: Callable[..., GT | None], nothing: str, palette: str = "default"
-) -> Shown:
+def explained_by(found: Explanations, *functions: Callable[..., GT | None], nothing: str) -> Shown:
     """The table of each function for each step; `nothing` is the sentence where there is no table at all."""
-    tables = [function(one, palette) for one in found.each for function in functions]
+    tables = [function(one, found.pair.palette) for one in found.each for function in functions]
     items = tuple(table for table in tables if table is not None)
     return Shown(items or (sentence(found.pair.nothing(nothing)),), found.answers)

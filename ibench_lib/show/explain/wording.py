@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ibench_lib.analysis.explanation import Around
 from ibench_lib.analysis.explanation import Explanation as Explanation
 from ibench_lib.analysis.explanation import Function as Function
 from ibench_lib.analysis.explanation import Part as Part
+from ibench_lib.analysis.explanation import Surroundings
 from ibench_lib.analysis.explanation import Term as Term
 from ibench_lib.base.wording import count
 from ibench_lib.show.kit.table_cells import factor_text
@@ -153,7 +153,7 @@ def _whole(server: PartCost | None) -> str:
     return f"Server CPU per operation, in microseconds: {change_text(server)}{open_}. "
 
 
-def around_text(around: Around) -> str:
+def around_text(around: Surroundings) -> str:
     """What shows that the work of a function moved, or what leaves it open."""
     if around.is_same:
         return f"{around.what}, {around.cost.name}, changed by less than ±{us(around.within)}"

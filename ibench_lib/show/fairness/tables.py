@@ -7,11 +7,13 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, median_run, repeats, rows_of
 from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import mark_notes, repeat_notes, status_cell, value_text
 
 
+@answers("fairness", "No write step to show.", by=["step", "setup"], long=True)
 def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """How far apart the clients of a write step finished (`fairness`): seconds and per cent of the fastest."""
     step = frame["step"][0]

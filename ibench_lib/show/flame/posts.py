@@ -24,7 +24,7 @@ _FIT = (pl.col("samples") > 0) & (pl.col("step_status") == "complete")
 """Rows of `profiled` that can be compared."""
 
 
-def flame_graphs(post: Selection, palette: str = "default") -> Shown:
+def flame_graphs(post: Selection) -> Shown:
     """A flame graph for each step, setup and dbms of a selection that was profiled (`profiled`, `stacks`)."""
     profiled = post.ask("profiled")
     if not profiled["samples"].sum():
@@ -35,10 +35,10 @@ def flame_graphs(post: Selection, palette: str = "default") -> Shown:
             side = _side(stacks, of_step, setup, step, name)
             if side is not None:
                 graphs.append((step, graph_of([side], f"{step}, {setup}")))
-    return _shown(graphs, profiled, stacks, palette)
+    return _shown(graphs, profiled, stacks, post.palette)
 
 
-def flame_differences(pair: Pair, palette: str = "default") -> Shown:
+def flame_differences(pair: Pair) -> Shown:
     """For each step and setup the flame graph of A and B on one scale (`profiled`, `stacks`)."""
     profiled = pair.ask("profiled")
     if not pair.other or not profiled["samples"].sum():
@@ -46,10 +46,10 @@ def flame_differences(pair: Pair, palette: str = "default") -> Shown:
     stacks, graphs = pair.ask("stacks"), []
     for setup, step, of_step in _steps(profiled):
         graphs += _both(stacks, of_step, setup, step, (pair.base, pair.other))
-    return _shown(graphs, profiled, stacks, palette)
+    return _shown(graphs, profiled, stacks, pair.palette)
 
 
-def release_flames(post: Selection, history: History, palette: str = "default") -> Shown:
+def release_flames(post: Selection, history: History) -> Shown:
     """For each line of releases and step the graph of the oldest and the newest release that were profiled."""
     profiled = post.ask("profiled")
     if not profiled["samples"].sum():
@@ -64,10 +64,10 @@ def release_flames(post: Selection, history: History, palette: str = "default") 
             if len(builds) > 1:
                 ends = [of_step.filter(build=build)["dbms"][0] for build in (builds[0], builds[-1])]
                 graphs += _both(stacks, of_step, setup, step, ends)
-    return _shown(graphs, profiled, stacks, palette)
+    return _shown(graphs, profiled, stacks, post.palette)
 
 
-def dip_flames(post: Selection, palette: str = "default") -> Shown:
+def dip_flames(post: Selection) -> Shown:
     """For each dbms, setup and step with dips the graph of what was recorded in them (B) and outside (A).
 
     Asks `dip_recordings` where a step with dips was profiled; nothing is shown where there is none.
@@ -91,7 +91,7 @@ def dip_flames(post: Selection, palette: str = "default") -> Shown:
                 said.append(f"{name} in {step}, {setup}: {why}.")
             else:
                 graphs.append((step, graph_of([rest, in_dips], f"{step}, {setup}")))
-    items = _drawn(graphs, palette)
+    items = _drawn(graphs, post.palette)
     if said:
         items.append(sentence(f"No graph of dips against the rest of {' '.join(said)}"))
     return Shown(tuple(items), (*names_of(profiled), *names_of(stacks), *names_of(recorded)))

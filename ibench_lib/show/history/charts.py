@@ -7,6 +7,7 @@ import polars as pl
 
 from ibench_lib.analysis.history import RATE, Build, Chart, History, Line, steps_in
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import finish
 from ibench_lib.show.kit.theme import inert
 
@@ -18,6 +19,7 @@ _SYMBOLS = {
 _LEAST_SPAN = 0.1
 
 
+@answers("release_points", "No rate to show.", by="chart")
 def release_chart(frame: pl.DataFrame, history: History) -> go.Figure:
     """The rate of each step relative to the oldest release of one chart, with intervals (`release_points`).
 

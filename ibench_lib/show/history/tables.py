@@ -26,6 +26,7 @@ from ibench_lib.analysis.history import (
 )
 from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.table_cells import DETECTABLE
 from ibench_lib.show.kit.theme import Mark
@@ -35,6 +36,7 @@ _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad"}
 _LEFT_OUT = {"the clients limited the step": "limited by the clients", "the step took less than 1 s": "under 1 s"}
 
 
+@answers("builds", "No build has a place in the order of releases.", by="line")
 def release_builds(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """The builds of one line, oldest first, and how each was made (`builds`, `release_points`)."""
     line = history.line(frame["line"][0])
@@ -65,6 +67,7 @@ def release_builds(frame: pl.DataFrame, history: History, palette: str = "defaul
     return grid.draw(palette)
 
 
+@answers("release_points", "No rate to show.", by="line")
 def release_rates(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """The rate of each step with each release of one line (`release_points`)."""
     line, steps = history.line(frame["line"][0]), steps_in(frame)
@@ -76,6 +79,7 @@ def release_rates(frame: pl.DataFrame, history: History, palette: str = "default
     return grid.draw(palette)
 
 
+@answers("release_points", "No rate to show.", by="line")
 def release_rates_to_base(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """The rate of each step relative to the oldest release of the line (`release_points`)."""
     line, steps = history.line(frame["line"][0]), steps_in(frame)
@@ -88,6 +92,7 @@ def release_rates_to_base(frame: pl.DataFrame, history: History, palette: str = 
     return grid.draw(palette)
 
 
+@answers("release_points", "No rate to show.", by="line")
 def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """The rate of each step relative to the previous release (`release_points`); marked where a change was found."""
     line, steps = history.line(frame["line"][0]), steps_in(frame)
@@ -109,6 +114,7 @@ def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str 
     return grid.draw(palette)
 
 
+@answers("release_points", "No rate differs from that of the oldest release by more than noise.", by="line")
 def release_reasons(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """Next to the rates that differ from the oldest release, the costs that do (a line of `History.differing`)."""
     line, places = history.line(frame["line"][0]), []
@@ -147,6 +153,7 @@ def _is_clear(history: History, place: tuple[str, str, str, str]) -> bool:
     return found is not None and found.is_clear
 
 
+@answers("release_points", "No cost was captured.", by=["step", "line"], heading="step", anchor="costs")
 def release_costs(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """What an operation of one step costs with each release of one line (`release_points`)."""
     line, step, columns = history.line(frame["line"][0]), frame["step"][0], columns_of_costs(frame)
@@ -158,6 +165,7 @@ def release_costs(frame: pl.DataFrame, history: History, palette: str = "default
     return grid.draw(palette)
 
 
+@answers("release_points", "No cost was captured.", by=["step", "line"], heading="step", anchor="costs")
 def release_costs_to_base(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """What an operation of one step costs, relative to the oldest release of the line (`release_points`)."""
     line, step, columns = history.line(frame["line"][0]), frame["step"][0], columns_of_costs(frame)

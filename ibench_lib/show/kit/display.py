@@ -6,8 +6,9 @@ What is shown here appears in JupyterLab as in a published post.
 from __future__ import annotations
 
 import html
+import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -54,6 +55,10 @@ class Asker(Protocol):
     def bases(self) -> Bases:
         """What results are compared with."""
 
+    @property
+    def palette(self) -> str:
+        """The name of the colours of its tables and charts."""
+
     def ask(self, name: str) -> pl.DataFrame:
         """The answer of a question of `sql/`, by its name."""
 
@@ -91,6 +96,32 @@ class Section:
             display(part)  # type: ignore[no-untyped-call]
 
 
+def draw(
+    post: Asker, *functions: Callable[..., GT | go.Figure], frame: pl.DataFrame | None = None, **options: Any
+) -> Shown:
+    """Show tables and charts of the question that they declare (`answers`), with the post's bases and palette.
+
+    Parameters
+    ----------
+    functions : they show one question; how, the first one says.
+    frame : what to show in place of the whole answer; functions that declare no question need it.
+    options : those of `each` and `answers`, in place of what the functions declare.
+    """
+    first: Any = functions[0]
+    declared: dict[str, Any] = getattr(first, "shown", {})
+    if frame is None:
+        frame = post.ask(first.answers)
+    if options.pop("long", getattr(first, "long", False)):
+        frame = long_steps(post, frame)
+    given = {"base": post.bases, "palette": post.palette, "a": post.bases.first, "b": getattr(post, "other", "")}
+    asked: dict[str, str] = getattr(first, "asked", {})
+    given |= {name: post.ask(question) for name, question in asked.items() if name not in options}
+    return _each(frame, functions, given, **(_SHOWN | declared | options))
+
+
+_SHOWN = {"by": "setup", "heading": None, "anchor": "", "nothing": "Nothing to show.", "fold": False}
+
+
 def each(
     frame: pl.DataFrame,
     *functions: Callable[..., GT | go.Figure],
@@ -113,14 +144,31 @@ def each(
         text: what to say instead of how many charts and tables there are.
     options : passed to each function.
     """
+    return _each(frame, functions, {}, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options)
+
+
+def _each(
+    frame: pl.DataFrame,
+    functions: Sequence[Callable[..., GT | go.Figure]],
+    given: Mapping[str, Any],
+    *,
+    by: str | Sequence[str],
+    heading: str | None,
+    anchor: str,
+    nothing: str,
+    fold: bool | str,
+    **options: Any,
+) -> Shown:
+    """As `each`; of `given`, each function gets what it has a parameter for."""
     if frame.is_empty():
         return Shown((sentence(nothing),), names_of(frame))
     parts: dict[str, list[Item]] = {}
+    drawings = [(drawing_of(function), _taken(function, given)) for function in functions]
     columns = [by] if isinstance(by, str) else list(by)
     groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
     for group in groups:
         value = str(group[heading][0]) if heading else ""
-        parts.setdefault(value, []).extend(drawing_of(function)(group, **options) for function in functions)
+        parts.setdefault(value, []).extend(function(group, **taken, **options) for function, taken in drawings)
     folded = fold and (
         frame.select("dbms", "repeat").n_unique() > MOST_OPEN
         or (frame["setup"].n_unique() > 1 and sum(map(len, parts.values())) > MOST_OF_SETUPS)
@@ -135,6 +183,11 @@ def each(
         else:
             items += [*([Html(head)] if head else []), *below]
     return Shown(tuple(items), names_of(frame))
+
+
+def _taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters
+    return {name: value for name, value in given.items() if name in parameters}
 
 
 def long_steps(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position
 from ibench_lib.base.wording import shortened
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name
 from ibench_lib.show.kit.table_cells import run_status_cell, setting_text
@@ -17,6 +18,7 @@ from ibench_lib.show.kit.wording import comment, without_brackets
 MOST_COLUMNS = 4
 
 
+@answers("selected_runs", "There is no run.", by="experiment")
 def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What a post is made from (`selected_runs`): server version, status and date of every run of an experiment.
 
@@ -54,6 +56,7 @@ def _server(row: dict[str, Any]) -> str:
     return f"{version} ({without_brackets(row['version_comment'] or row['build'])})"
 
 
+@answers("config_diff", "No option of a my.cnf that is known here differs from the base.", by=["setup", "base"])
 def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Options whose value differs from the base's (`config_diff`, one base): one row an option, one column a dbms.
 
@@ -90,6 +93,7 @@ def _by_dbms(frame: pl.DataFrame, base: str, names: list[str]) -> Grid:
     return grid
 
 
+@answers("fragments", "No fragment is known.", by=[])
 def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What configurations are made of (`fragments`): each file, the results that have it, and its description."""
     title = "Fragments that the configurations are made of"
@@ -103,6 +107,7 @@ def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
+@answers("gaps", "Complete: no failed step, no missing second.", by=[])
 def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What is missing (`gaps`): steps that did not complete, seconds without data, and which older run has them."""
     grid = Grid("gaps", "What is missing", "dbms", ["setup", "run", "step", "missing", "how many"], left=True)
@@ -113,6 +118,7 @@ def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
+@answers("skipped", "No file is left out.", by=[])
 def skipped_table(
     frame: pl.DataFrame, palette: str = "default", title: str = "Left out because it cannot be read"
 ) -> GT:

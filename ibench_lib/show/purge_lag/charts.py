@@ -9,6 +9,7 @@ import polars as pl
 
 from ibench_lib.analysis.frames import repeats, steps_of
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import (
     Drawing,
     band,
@@ -24,6 +25,15 @@ from ibench_lib.show.kit.drawing import (
 from ibench_lib.show.kit.theme import inert
 
 
+@answers(
+    "purge_lag_series",
+    "No sample was taken.",
+    by=["step", "setup"],
+    heading="step",
+    anchor="purge-lag",
+    fold=True,
+    long=True,
+)
 @drawn
 def purge_lag_chart(frame: pl.DataFrame) -> Drawing:
     """History list length over the time of one step, all dbms together (`purge_lag_series`).
@@ -54,6 +64,7 @@ def purge_lag_chart(frame: pl.DataFrame) -> Drawing:
     return Drawing(traces, {**layout, "height": height_of(len(listed))})
 
 
+@answers("purge_lag_at_step_end", "No step to draw.")
 def purge_lag_end_chart(frame: pl.DataFrame) -> go.Figure:
     """History list length at the end of each step (`purge_lag_at_step_end`), one group of bars a step.
 

@@ -10,6 +10,7 @@ from great_tables import GT
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR
 from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import spread_notes, spread_text, status_cell
@@ -17,6 +18,7 @@ from ibench_lib.show.kit.table_cells import spread_notes, spread_text, status_ce
 _LEAST = 1000
 
 
+@answers("purge_lag_at_step_end", "No step to show.")
 def purge_lag_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """History list length right after the last client's end of each step (`purge_lag_at_step_end`)."""
     steps = steps_of(frame)

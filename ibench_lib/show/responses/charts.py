@@ -9,6 +9,7 @@ import polars as pl
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.chart_text import UNIT
 from ibench_lib.show.kit.drawing import finish, runs_of
 from ibench_lib.show.kit.theme import inert
@@ -16,6 +17,7 @@ from ibench_lib.show.kit.theme import inert
 _LEVELS = {"p50_s": "p50", "p99_s": "p99", "p999_s": "p99.9", "max_s": "largest"}
 
 
+@answers("response_percentiles_over_time", "No response.", by=["step", "setup", "operation", "timing"])
 def response_heat_chart(frame: pl.DataFrame) -> go.Figure:
     """p50, p99, p99.9 and the largest response over time (`response_percentiles_over_time`).
 

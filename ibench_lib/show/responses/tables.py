@@ -9,6 +9,7 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import is_least
 from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
@@ -37,6 +38,15 @@ _BUCKETS = {
 _PERCENTILES = ("p50", "p90", "p99", "p999")
 
 
+@answers(
+    "response_time_histogram",
+    "No response.",
+    by=["step", "setup", "operation"],
+    heading="step",
+    anchor="histogram",
+    fold=True,
+    long=True,
+)
 def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Share of responses per bucket, percentiles and max of one step and operation (`response_time_histogram`).
 

@@ -10,11 +10,13 @@ from great_tables import GT
 from ibench_lib.analysis.frames import by_position, rows_of, steps_of
 from ibench_lib.base.wording import joined
 from ibench_lib.metrics import METRICS, SLA_SHARE
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import mark_notes, status_cell, value_text
 
 
+@answers("sla", "No step has a target rate.")
 def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Achieved rates of rate-limited steps and their target (`sla`)."""
     steps = steps_of(frame)

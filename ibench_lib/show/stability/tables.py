@@ -9,6 +9,7 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rate_label, rows_of
 from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import about_runs, mark_notes, repeat_notes, status_cell
@@ -16,6 +17,9 @@ from ibench_lib.show.kit.table_cells import about_runs, mark_notes, repeat_notes
 _TENTHS = 10
 
 
+@answers(
+    "rate_by_tenth", "No step has ten full seconds.", by=["step", "setup"], fold="The rate in each tenth of a step"
+)
 def rate_by_tenth_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Throughput in each tenth of one step (`rate_by_tenth`), and what is under half of the row's median tenth."""
     step = frame["step"][0]

@@ -14,6 +14,7 @@ import plotly.colors  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import (
     Drawing,
     Width,
@@ -57,6 +58,7 @@ class _Place:
         return self.axis.replace("y", "yaxis")
 
 
+@answers("operation_series", "No second was recorded.", by=["step", "setup", "dbms", "repeat"])
 @drawn
 def step_detail_chart(frame: pl.DataFrame, *, detail: StepDetail, palette: str = "default") -> Drawing:
     """All panels of one run and step (its rows of `detail.series`).

@@ -8,6 +8,7 @@ import polars as pl
 from great_tables import GT
 
 from ibench_lib.analysis.frames import repeats
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.series_names import shown
@@ -24,6 +25,7 @@ _RULE = (
 )
 
 
+@answers("stall_company", "No second had less than half of the median rate.", by=["step", "setup", "dbms", "repeat"])
 def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str = "default") -> GT:
     """What moved in the stalls of one run and step, all of them together (its rows of `stall_company`)."""
     first = frame.row(0, named=True)

@@ -33,7 +33,7 @@ from ibench_lib.show.kit.wording import RANGE
 _RATE = "throughput"
 
 
-def by_build(post: Selection, *metrics: str, palette: str = "default") -> Shown:
+def by_build(post: Selection, *metrics: str) -> Shown:
     """For each setup and metric a table of builds and configurations; nothing where there is one of either.
 
     A cell is relative to the base of its own build, with the interval of the ratio; the bases are relative to the first
@@ -55,7 +55,7 @@ def by_build(post: Selection, *metrics: str, palette: str = "default") -> Shown:
         for name in metrics or (_RATE,):
             rows = compared.filter(pl.col("setup") == setup)
             if not rows.is_empty() and rows[name].is_not_null().any():
-                items.append(_grid(rows, name, post.bases, configs, found).draw(palette))
+                items.append(_grid(rows, name, post.bases, configs, found).draw(post.palette))
     return Shown(tuple(items), names_of(frame) if items else ())
 
 

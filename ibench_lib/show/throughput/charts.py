@@ -9,6 +9,7 @@ import polars as pl
 
 from ibench_lib.analysis.frames import by_position, middle_runs
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.chart_text import ASIDE
 from ibench_lib.show.kit.drawing import (
     Drawing,
@@ -31,6 +32,17 @@ _RunOf = tuple[str, int, pl.DataFrame]
 """As `runs_of` gives it."""
 
 
+@answers(
+    "one_second",
+    "No second was recorded.",
+    by=["step", "setup", "operation"],
+    heading="step",
+    anchor="one-second",
+    fold=True,
+    long=True,
+    dips="dips",
+    steadiness="steadiness",
+)
 @drawn
 def rate_chart(
     frame: pl.DataFrame,
@@ -50,6 +62,17 @@ def rate_chart(
     return _panels(frame, label, label, columns, 1, (dips, steadiness), palette)
 
 
+@answers(
+    "one_second",
+    "No second was recorded.",
+    by=["step", "setup", "operation"],
+    heading="step",
+    anchor="one-second",
+    fold=True,
+    long=True,
+    dips="dips",
+    steadiness="steadiness",
+)
 @drawn
 def max_response_chart(
     frame: pl.DataFrame,

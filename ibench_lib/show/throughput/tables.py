@@ -9,10 +9,12 @@ from ibench_lib.analysis.frames import SHORT_S, by_position, short_steps, steps_
 from ibench_lib.ask.bases import Bases
 from ibench_lib.base.wording import joined
 from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.naming import step_grid
 from ibench_lib.show.kit.table_cells import base_head, interval_notes, mark_notes, rate_cells
 
 
+@answers("step_throughput", "No step to show.")
 def throughput_table(frame: pl.DataFrame, base: str | Bases = "", palette: str = "default") -> GT:
     """Throughput of each dbms and step (`step_throughput`), each step in its own unit, and relative to the base.
 

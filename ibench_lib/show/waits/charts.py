@@ -6,6 +6,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import dbms_of, finish
 from ibench_lib.show.kit.theme import inert
 
@@ -13,6 +14,7 @@ _MOST = 12
 _LONGEST = 60
 
 
+@answers("waits", "No waits were captured.", by=["setup", "step", "source"])
 def waits_chart(frame: pl.DataFrame) -> go.Figure:
     """The mutexes and locks of one step and source that cost most, per 1,000 operations (`waits`); files are left out.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from ibench_lib.analysis.frames import by_position, preparing_steps
-from ibench_lib.ask.bases import Bases
 from ibench_lib.show.headline import Figure, strips_of
-from ibench_lib.show.kit.display import Html
+from ibench_lib.show.kit.display import Asker, Html
 from ibench_lib.show.kit.statements import complete
 
 _RUN = (
@@ -16,14 +15,14 @@ _RUN = (
 )  # fmt: skip
 
 
-def waits_strips(waits: pl.DataFrame, bases: Bases, palette: str = "default") -> Html:
+def waits_strips(post: Asker) -> Html:
     """A strip for each step: all mutexes and locks together (`waits`), without files.
 
     Time where every dbms has it, else the number of waits of those that have it: one is no measure of the other. It is
     per 1,000 of what the rate of the step counts, which its title names. Steps whose throughput is no result are left
     out, and those that only prepare others come last.
     """
-    locks = complete(waits).filter(pl.col("kind") != "file")
+    locks = complete(post.ask("waits")).filter(pl.col("kind") != "file")
     of_timed = {name: rows["timed"].any() for name in by_position(locks) for rows in [locks.filter(dbms=name)]}
     timed = bool(of_timed) and all(of_timed.values())
     column, unit = ("ms_per_1000", "ms") if timed else ("waits_per_1000", "waits")
@@ -36,4 +35,4 @@ def waits_strips(waits: pl.DataFrame, bases: Bases, palette: str = "default") ->
     if totals.is_empty():
         return Html("")
     figure = Figure(column, f"mutexes and locks, {unit} per 1,000", "lower", of="unit")
-    return Html(strips_of(totals, bases, palette, figure, last=preparing_steps(totals, "step_kind")))
+    return Html(strips_of(totals, post.bases, post.palette, figure, last=preparing_steps(totals, "step_kind")))

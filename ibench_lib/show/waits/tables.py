@@ -7,6 +7,7 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rows_of
 from ibench_lib.base.wording import count
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import mark_notes, repeat_notes, value_text
@@ -14,6 +15,7 @@ from ibench_lib.show.kit.table_cells import mark_notes, repeat_notes, value_text
 MOST_EVENTS = 15
 
 
+@answers("waits", "No waits were captured.", by=["setup", "step", "source"])
 def waits_table(frame: pl.DataFrame, palette: str = "default", most: int = MOST_EVENTS) -> GT:
     """The events of one step and source that cost most, per 1,000 of what the step's rate counts (`waits`)."""
     step, source, timed = frame["step"][0], frame["source"][0], frame["timed"][0]
@@ -44,6 +46,7 @@ def waits_table(frame: pl.DataFrame, palette: str = "default", most: int = MOST_
     return grid.draw(palette)
 
 
+@answers("waits_captured", "No step to show.")
 def waits_captured_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Which sources of waits each dbms has in one setup, and why not (`waits_captured`)."""
     grid = Grid(

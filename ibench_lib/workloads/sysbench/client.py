@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
 from ibench_lib.client.external import CannotDrive, Program, Target, private_file
-from ibench_lib.client.intervals import Counted, Unreadable
+from ibench_lib.client.intervals import IntervalCount, Unreadable
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
@@ -71,7 +71,7 @@ class Sysbench(Program):
         options = [f"--{name}={_text(value)}" for name, value in settings.items()]
         self.argv = [binary, str(EVENTS), *options, given["command"]]
 
-    def read_line(self, line: str) -> Sequence[Counted] | None:
+    def read_line(self, line: str) -> Sequence[IntervalCount] | None:
         if line.startswith("ibench-done "):
             bins = _bins(line.removeprefix("ibench-done "))
             if bins is not None and sum(bins.values()) >= sum(self._all_bins.values()):
@@ -82,14 +82,16 @@ class Sysbench(Program):
         # The rest is what sysbench prints for people, unless it is bad news.
         return None if line.startswith("ibench-") or _BAD.search(line) else ()
 
-    def finish(self, ran_s: float) -> Sequence[Counted]:
+    def finish(self, ran_s: float) -> Sequence[IntervalCount]:
         if self._is_test:
             if not self._has_total:
                 raise Unreadable("it has not printed its total")
             return ()
         # It ends at the first error.
         return [
-            Counted(operation="row", start_s=0.0, end_s=ran_s, count=self._rows, errors=0, retries=0, by_second=False)
+            IntervalCount(
+                operation="row", start_s=0.0, end_s=ran_s, count=self._rows, errors=0, retries=0, by_second=False
+            )
         ]
 
     def limits(self) -> Sequence[tuple[float, str]]:
@@ -102,7 +104,7 @@ class Sysbench(Program):
         why = f"sysbench let {arrived:,} of {wanted:,.0f} transactions become due: its generator was late"
         return [(max(0.0, missing) / (_LATE * wanted), why)]
 
-    def _interval(self, found: re.Match[str]) -> list[Counted]:
+    def _interval(self, found: re.Match[str]) -> list[IntervalCount]:
         try:
             end_s, seconds = float(found[2]), float(found[3])
         except ValueError:
@@ -129,7 +131,7 @@ class Sysbench(Program):
             ours[bin_of(number)] = ours.get(bin_of(number), 0) + count
         transactions = sum(ours.values()) if self._bins or ours else counts["transaction"]
         rows = [
-            Counted(
+            IntervalCount(
                 operation="transaction",
                 start_s=start_s,
                 end_s=end_s,
@@ -142,7 +144,7 @@ class Sysbench(Program):
             )
         ]
         return rows + [
-            Counted(operation=name, start_s=start_s, end_s=end_s, count=counts[name], errors=0, retries=0)
+            IntervalCount(operation=name, start_s=start_s, end_s=end_s, count=counts[name], errors=0, retries=0)
             for name in _COUNTS[1:]
         ]
 

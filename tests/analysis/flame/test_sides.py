@@ -9,6 +9,8 @@ from tests.shared import asked
 from tests.show.profiled import COPY, INSERT, NO_NAMES, PURGE, SEND, STACKS, profiled
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def side(*runs: Run) -> Side:
     found = side_of(asked("stacks", *runs, steps=["l.i0"]), asked("profiled", *runs, steps=["l.i0"]))

@@ -21,7 +21,7 @@ from ibench_lib.runner.events import EventLog, event_log
 from ibench_lib.runner.hosts import crew
 from ibench_lib.runner.hosts.sweep import run_on_workers
 from ibench_lib.runner.ledger import Ledger
-from ibench_lib.runner.observer import Both, Observer
+from ibench_lib.runner.observer import Observer, ObserverList
 from ibench_lib.runner.plan import manifests
 from tests.command import ibench
 from tests.places import ROOT
@@ -129,7 +129,7 @@ def test_where_the_scheduler_is_gone_cells_cannot_be_ended_and_that_is_no_error(
         def run(self, *_: Any, **__: Any) -> None:
             raise distributed.comm.core.CommClosedError("in <TCP (closed)>: Stream is closed")
 
-    asking = crew.Crew(Cut(), {"code": "a"}, [0], "module", Telling())
+    asking = crew.WorkerPool(Cut(), {"code": "a"}, [0], "module", Telling())
     worker = crew.Worker("tcp://one:1", "one", "1", "a host", {})
     asking.fit[worker.address] = worker
     asking.stop([worker])
@@ -137,7 +137,7 @@ def test_where_the_scheduler_is_gone_cells_cannot_be_ended_and_that_is_no_error(
 
 def test_where_the_scheduler_is_gone_no_worker_is_refused() -> None:
     watcher = Telling()
-    asking = crew.Crew(Gone(), {"code": "a"}, [0], "module", watcher)
+    asking = crew.WorkerPool(Gone(), {"code": "a"}, [0], "module", watcher)
     with pytest.raises(IbenchError, match="the scheduler at tcp://gone:1 has disappeared"):
         asking.candidates(PATIENCE_S)
     assert watcher.refused == []
@@ -170,7 +170,7 @@ class Asleep:
     def monotonic(self) -> float:
         return self.now_s
 
-    def go_on(self, asking: crew.Crew, seconds: int) -> None:
+    def go_on(self, asking: crew.WorkerPool, seconds: int) -> None:
         for _ in range(seconds):
             self.now_s += 1
             self.heard_s = self.heard_s if self.is_silent else self.now_s
@@ -180,7 +180,7 @@ class Asleep:
 def test_a_worker_without_heartbeats_is_named_once_and_so_is_its_return(monkeypatch: pytest.MonkeyPatch) -> None:
     client, watcher = Asleep(), Telling()
     monkeypatch.setattr(crew, "time", client)
-    asking = crew.Crew(client, {"code": "a"}, [0], "module", watcher)
+    asking = crew.WorkerPool(client, {"code": "a"}, [0], "module", watcher)
     client.go_on(asking, 100)
     worker = crew.Worker("tcp://one:1", "one", "1", "a host", {})
     asking.fit[worker.address] = worker
@@ -200,7 +200,7 @@ def test_a_worker_without_heartbeats_is_named_once_and_so_is_its_return(monkeypa
 def test_a_pause_of_the_scheduler_or_of_this_process_is_no_silence_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     client, watcher = Asleep(), Telling()
     monkeypatch.setattr(crew, "time", client)
-    asking = crew.Crew(client, {"code": "a"}, [0], "module", watcher)
+    asking = crew.WorkerPool(client, {"code": "a"}, [0], "module", watcher)
     client.go_on(asking, 10)
     client.now_s, client.is_silent = client.now_s + 2 * crew.SILENT_S, True
     client.go_on(asking, 5)
@@ -210,7 +210,7 @@ def test_a_pause_of_the_scheduler_or_of_this_process_is_no_silence_of_a_worker(m
 def test_a_scheduler_that_stands_still_is_waited_for_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     client, watcher = Asleep(), Telling()
     monkeypatch.setattr(crew, "time", client)
-    asking = crew.Crew(client, {"code": "a"}, [0], "module", watcher)
+    asking = crew.WorkerPool(client, {"code": "a"}, [0], "module", watcher)
     client.go_on(asking, 10)
     client.is_stopped = True
     client.go_on(asking, 3)
@@ -226,7 +226,7 @@ def test_a_scheduler_that_stands_still_is_waited_for_and_then_given_up(monkeypat
 def test_a_scheduler_that_is_cut_off_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Asleep()
     monkeypatch.setattr(crew, "time", client)
-    asking = crew.Crew(client, {"code": "a"}, [0], "module", Telling())
+    asking = crew.WorkerPool(client, {"code": "a"}, [0], "module", Telling())
     client.go_on(asking, 10)
     client.is_stopped, client.status = True, "connecting"  # by then Dask has cancelled what was asked of its workers
     with pytest.raises(IbenchError, match="the scheduler at tcp://here:1 has disappeared: timed out after 30"):
@@ -252,7 +252,7 @@ def test_a_scheduler_that_is_stopped_is_named_and_its_cells_come_back(
     try:
         lab.worker("one", FAKE_CELL_S="2")
         watcher = Telling("one", stop)
-        result = sweep(lab, workspace, Both([watcher, EventLog(workspace, "many")]))
+        result = sweep(lab, workspace, ObserverList([watcher, EventLog(workspace, "many")]))
     finally:
         scheduler.send_signal(signal.SIGCONT)
         lab.close()
@@ -278,7 +278,7 @@ def test_a_worker_that_is_stopped_is_named_and_nothing_is_lost_or_run_twice(
         worker.send_signal(signal.SIGCONT)
 
     watcher = Telling("one", stop)
-    result = sweep(lab, workspace, Both([watcher, EventLog(workspace, "many")]))
+    result = sweep(lab, workspace, ObserverList([watcher, EventLog(workspace, "many")]))
     assert len(result.made) == 2 and watcher.lost == []
     assert [name for name, _ in watcher.heartbeats] == ["one", "one is back"]
     assert re.search(r"now 1/2 .* on one, no heartbeat for \d+ s", said[0])
@@ -295,7 +295,7 @@ def test_cells_are_not_ended_for_ever_where_the_scheduler_stands_still(
     goes_on = threading.Timer(60, scheduler.send_signal, [signal.SIGCONT])
     try:
         with crew.connected(lab.address) as client:
-            asking = crew.Crew(client, {"code": "a"}, [0], "module", Telling())
+            asking = crew.WorkerPool(client, {"code": "a"}, [0], "module", Telling())
             worker = crew.Worker("tcp://127.0.0.1:1", "one", "1", "a host", {})
             asking.fit[worker.address] = worker
             monkeypatch.setattr(crew, "_CONNECT_S", 0.5)

@@ -18,7 +18,7 @@ from ibench_lib.runner.hosts import dispatch as remote_cells
 from ibench_lib.runner.hosts.crew import Worker
 from ibench_lib.runner.ledger import Attempt, Ledger
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.sweep import SweepResult, Tally
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
 from tests.waiting import PATIENCE_S
@@ -114,7 +114,7 @@ def dispatch(
         return Cell("a", Config(name=config, fragments=["cy10a"]), PRESET_SETUPS["cached"], repeat, "a", position)
 
     planned = [
-        Planned(
+        PlannedCell(
             cell(position),
             None,  # type: ignore[arg-type]
             None,  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def dispatch(
         for position in range(1, cells + 1)
     ]
 
-    def receive(entry: Planned, worker: Worker, answer: Mapping[str, Any]) -> Any:
+    def receive(entry: PlannedCell, worker: Worker, answer: Mapping[str, Any]) -> Any:
         if answer["run_id"] == "bad":
             raise LakeError("it is not what it should be")
         if answer["run_id"] == "full":

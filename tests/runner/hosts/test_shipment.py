@@ -15,6 +15,8 @@ from ibench_lib.store.verify import verify
 from tests.runner.hosts.lab import write
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_what_comes_back_changed_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     run = Run()

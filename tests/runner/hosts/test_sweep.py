@@ -20,7 +20,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.runner.events import EventLog, event_log
 from ibench_lib.runner.hosts import crew
 from ibench_lib.runner.ledger import Ledger
-from ibench_lib.runner.observer import Both
+from ibench_lib.runner.observer import ObserverList
 from ibench_lib.runner.plan import manifests
 from ibench_lib.store.transfer import open_store
 from ibench_lib.store.verify import verify
@@ -41,7 +41,7 @@ def test_a_worker_killed_in_mid_cell_costs_no_cell_and_none_is_run_twice(lab: La
         victim.kill()
 
     watcher = Telling("two", kill)
-    observer = Both([watcher, EventLog(workspace, "many")])
+    observer = ObserverList([watcher, EventLog(workspace, "many")])
     result = sweep(lab, workspace, observer, TWICE)
     assert len(result.made) == 4 and killed
     complete = Counter(run.cell.fingerprint for run in manifests(workspace) if run.status == "complete")

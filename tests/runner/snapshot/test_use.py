@@ -31,6 +31,8 @@ from tests.runner.many import TEXT as MANY
 from tests.runner.snapshot.loaded import a_datadir, a_record
 from tests.synthetic import Run, manifest_of
 
+pytestmark = pytest.mark.lake
+
 
 class Seen(Observer):
     """Who looks which snapshots are there when a cell begins."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.filled import AT_SYNC, BELOW, FLUSHED, FULL, NOT_CAPTURED, level, run_with
 from tests.show.parsed import Parsed
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def said_of(*runs: Run) -> list[str]:

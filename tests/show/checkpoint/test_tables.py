@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.filled import AT_SYNC, BELOW, FLUSHED, NOT_CAPTURED, run_with
 from tests.show.parsed import Parsed
+
+pytestmark = pytest.mark.lake
 
 
 def test_what_there_was_none_of_is_told_from_what_was_not_captured() -> None:

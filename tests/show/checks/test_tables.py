@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from ibench_lib.store.writer import RunWriter
 from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer, manifest_of, write_checks
+
+pytestmark = pytest.mark.lake
 
 
 def test_the_table_of_checks_counts_those_that_held(workspace: Workspace) -> None:

@@ -10,6 +10,8 @@ import ibench_lib as ib
 from tests.ask.pairs import pair_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.slow
 def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw() -> None:

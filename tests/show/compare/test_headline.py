@@ -13,6 +13,8 @@ from ibench_lib.show.kit.display import Html
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def side(config: str, minute: int, queries: int, history: int, repeats: int = 3) -> list[Run]:
     return [

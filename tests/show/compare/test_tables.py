@@ -9,6 +9,8 @@ import ibench_lib as ib
 from tests.ask.pairs import pair_of, repeated
 from tests.show.parsed import Parsed
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.slow
 def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
@@ -11,6 +12,8 @@ from ibench_lib.store import reader
 from tests.places import ROOT
 from tests.show.saying import made_of, spoken
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def test_fragments_that_all_have_are_told_once() -> None:

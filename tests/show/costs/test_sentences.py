@@ -1,9 +1,12 @@
 """Sentences about the cost of an operation."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.show.saying import frame_of
+
+pytestmark = pytest.mark.lake
 
 
 def test_costs_are_told_largest_difference_first_and_rounding_is_none() -> None:

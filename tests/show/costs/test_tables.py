@@ -8,6 +8,8 @@ from tests.shared import asked, lake_of
 from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.slow
 def test_the_legend_has_every_metric_of_the_tables() -> None:

@@ -12,6 +12,8 @@ from tests.shared import asked
 from tests.store.test_dips import CASES
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def dips_of(case: str) -> list[dict[str, Any]]:
     return asked("dips", CASES[case][0], steps=["l.i1"]).to_dicts()

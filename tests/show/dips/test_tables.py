@@ -11,6 +11,8 @@ from tests.show.step_detail.test_tables import text_rows
 from tests.store.test_dips import CASES, grown, sampled
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 NAME = "system.slow"
 
 

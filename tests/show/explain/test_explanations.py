@@ -12,7 +12,7 @@ from tests.analysis.explaining import ENGINE, pair_runs, slowed
 from tests.ask.pairs import pair_of
 from tests.synthetic import Run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
 SLOWED = slowed(ENGINE, "rec_get_offsets", 2)
 
 

@@ -9,6 +9,8 @@ import ibench_lib as ib
 from tests.show.parsed import Parsed
 from tests.show.saying import frame_of
 
+pytestmark = pytest.mark.lake
+
 TOOK = pl.lit(900.0)
 
 

@@ -11,6 +11,8 @@ from tests.shared import asked
 from tests.show.parsed import Parsed, golden
 from tests.synthetic import Run, answer, manifest_of
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.slow
 def test_fairness_prints_as_published(workspace: Workspace) -> None:

@@ -16,6 +16,8 @@ from tests.shared import lake_of
 from tests.show.profiled import COPY, STACKS, Rows, profiled, recording, with_dips
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def texts(shown: Shown) -> list[str]:
     return [re.sub(r"<[^>]*>", "", item.markup) for item in shown.items if isinstance(item, Html)]

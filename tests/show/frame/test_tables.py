@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
 from ibench_lib.paths import Workspace
+
+pytestmark = pytest.mark.lake
 
 
 def test_any_frame_is_a_table(workspace: Workspace) -> None:

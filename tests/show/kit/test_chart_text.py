@@ -14,6 +14,8 @@ from tests.ask.pairs import pair_of
 from tests.shared import lake_of
 from tests.synthetic import Run, three_configurations
 
+pytestmark = pytest.mark.lake
+
 
 def words_of(figure: go.Figure) -> str:
     told: dict[str, Any] = figure.to_plotly_json()

@@ -12,6 +12,8 @@ from ibench_lib.show.kit.statements import asks, attention
 from tests.shared import asked, lake_of
 from tests.synthetic import Run, three_configurations
 
+pytestmark = pytest.mark.lake
+
 
 def test_warnings_that_differ_in_numbers_share_a_line_that_unfolds() -> None:
     busy = [f"process python ({pid}) uses {percent} % of a core" for pid, percent in ((30467, 20), (30468, 33))]

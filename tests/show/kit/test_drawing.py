@@ -16,6 +16,8 @@ from tests.show.traces import one, traces
 from tests.store.test_dips import CASES
 from tests.synthetic import Run, three_configurations
 
+pytestmark = pytest.mark.lake
+
 DIPS = pl.DataFrame(
     [
         {"from_s": 10, "to_s": 12, "lost": 5.0, "label": "lock"},

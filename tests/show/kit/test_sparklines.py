@@ -15,6 +15,8 @@ from ibench_lib.show.kit.sparklines import ALONE_PX, MOST, WIDTH_PX, sparklines
 from tests.shared import lake_of
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 DIPPED = Run("slow", l_i1_s=20, stall=(9, 10, 11))
 
 

@@ -27,6 +27,8 @@ from tests.shared import lake_of
 from tests.show.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs
 
+pytestmark = pytest.mark.lake
+
 BASE = "base"
 DBMS = (BASE, "alpha", "beta", "gamma", "delta")
 RESULTS: list[Statements] = [

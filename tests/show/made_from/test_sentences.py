@@ -15,6 +15,8 @@ from tests.shared import asked, lake_of
 from tests.show.saying import made_of, spoken
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
     def standing(manifest: dict[str, Any]) -> None:

@@ -9,6 +9,8 @@ from tests.shared import asked, lake_of
 from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer, three_configurations
 
+pytestmark = pytest.mark.lake
+
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{ 1 }}'
 
 

@@ -1,12 +1,15 @@
 """Charts of purge lag."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.show.kit.theme import inert
 from tests.shared import asked
 from tests.show.traces import one, repeated, traces
 from tests.synthetic import Run, three_configurations
+
+pytestmark = pytest.mark.lake
 
 
 def test_purge_lag_draws_all_dbms_of_a_step_together() -> None:

@@ -1,10 +1,13 @@
 """Sentences about purge lag and get_min."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.show.parsed import Parsed
 from tests.show.saying import frame_of
+
+pytestmark = pytest.mark.lake
 
 
 def test_a_purge_lag_against_none_has_no_ratio() -> None:

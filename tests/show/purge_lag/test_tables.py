@@ -1,9 +1,13 @@
 """The table of purge lag."""
 
+import pytest
+
 import ibench_lib as ib
 from tests.shared import asked, lake_of
 from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer
+
+pytestmark = pytest.mark.lake
 
 
 def test_repeats_of_a_figure_that_scatters_show_their_range() -> None:

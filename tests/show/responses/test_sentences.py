@@ -1,9 +1,12 @@
 """Sentences about response times."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.show.saying import frame_of
+
+pytestmark = pytest.mark.lake
 
 
 def test_a_worst_response_far_from_the_others_is_an_outlier() -> None:

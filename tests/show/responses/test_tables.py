@@ -15,6 +15,8 @@ from tests.shared import asked
 from tests.show.parsed import Parsed
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.parametrize(
     ("percent", "text"), [(0.0, ""), (0.0001, "nonzero"), (0.0005001, "0.001"), (99.9999, "100.000"), (5.875, "5.875")]

@@ -1,9 +1,12 @@
 """Sentences about service levels."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.show.saying import frame_of
+
+pytestmark = pytest.mark.lake
 
 
 def test_an_sla_failure_names_its_rates_and_runs() -> None:

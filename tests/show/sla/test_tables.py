@@ -1,11 +1,14 @@
 """Tables of service levels."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.parsed import Parsed
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def test_sla_table_has_a_target_row_and_marks_what_missed_it() -> None:

@@ -1,9 +1,12 @@
 """Sentences about stalled seconds."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.show.saying import frame_of
+
+pytestmark = pytest.mark.lake
 
 
 def test_stalled_seconds_are_told_as_a_share_of_those_in_which_all_were_at_work() -> None:

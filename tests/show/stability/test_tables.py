@@ -1,11 +1,14 @@
 """The table of rates by tenths."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.parsed import Parsed
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def test_tenths_say_of_which_runs_they_are() -> None:

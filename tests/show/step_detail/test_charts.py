@@ -20,6 +20,8 @@ from ibench_lib.store.manifest import with_checksum
 from tests.show.stalled import WRITTEN, captured, l_i1, l_i1_of, one, unlinked
 from tests.synthetic import Run, write_runs
 
+pytestmark = pytest.mark.lake
+
 
 @pytest.mark.slow
 def test_stalls_and_extremes_are_found_however_few_points_a_chart_has() -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import html
 import re
 
+import pytest
+
 import ibench_lib as ib
 from ibench_lib.show.step_detail.detail import StepDetail
+
+pytestmark = pytest.mark.lake
 
 
 def test_the_tables_say_what_moved(detail: StepDetail) -> None:

@@ -6,6 +6,8 @@ import ibench_lib as ib
 from tests.shared import asked
 from tests.show.swept import of_step, swept
 
+pytestmark = pytest.mark.lake
+
 
 def test_a_chart_has_a_line_for_each_dbms_on_an_axis_of_powers_of_two() -> None:
     figure = ib.sweep_chart(of_step(asked("sweep", *swept(), *swept("other", _4=5))))

@@ -1,10 +1,13 @@
 """Sentences on the peak of throughput over an axis."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.swept import of_step, swept
+
+pytestmark = pytest.mark.lake
 
 
 def test_a_sentence_names_the_peak_and_what_cannot_be_told_from_it() -> None:

@@ -11,6 +11,8 @@ from tests.shared import lake_of
 from tests.show.parsed import Parsed
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def chosen(compared_with: str = "", **queries: int) -> Selection:
     """Three runs of each build and configuration; queries by configuration, of which mysql answers twice as many."""

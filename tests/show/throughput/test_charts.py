@@ -9,6 +9,8 @@ from tests.shared import asked
 from tests.show.traces import one, repeated, traces
 from tests.synthetic import Run, three_configurations
 
+pytestmark = pytest.mark.lake
+
 
 def test_one_second_panels_share_both_axes() -> None:
     frame = asked("one_second", *three_configurations(), points=2000)

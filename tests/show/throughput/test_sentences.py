@@ -11,6 +11,8 @@ from tests.show.parsed import Parsed
 from tests.show.saying import COSTS, frame_of, made_of, spoken
 from tests.synthetic import Run
 
+pytestmark = pytest.mark.lake
+
 
 def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     frame = frame_of(

@@ -16,6 +16,8 @@ from tests.shared import asked, lake_of
 from tests.show.parsed import Parsed, golden
 from tests.synthetic import Run, answer, three_configurations
 
+pytestmark = pytest.mark.lake
+
 
 def test_the_published_table_is_drawn_without_marks_because_it_has_one_run() -> None:
     """18 configurations in nine steps."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.waited import COUNTED, counted, timed
+
+pytestmark = pytest.mark.lake
 
 
 def test_bars_of_each_dbms_by_lock_without_files() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.waited import COUNTED, MUTEX, counted, timed
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 SWITCHED_ON = (
     "9 performance_schema instruments were switched on for `waits`: this run is not comparable with one without"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.show.waits.sentences import waits_statements
@@ -14,6 +16,8 @@ from tests.places import ROOT
 from tests.shared import lake_of
 from tests.show.waited import COUNTED, interval, timed
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def counted(config: str, minute: int, waits: int, repeat: int = 1) -> Run:
@@ -29,7 +33,7 @@ def chosen(*runs: Any) -> Selection:
 
 
 def shown(post: Selection) -> str:
-    return waits_strips(post.ask("waits"), post.bases).markup
+    return waits_strips(post).markup
 
 
 def test_all_locks_together_are_drawn_relative_to_the_base() -> None:
@@ -46,7 +50,7 @@ def test_each_step_says_what_its_waits_are_per_and_the_load_comes_last() -> None
     """The sample's LinkBench: a load counts rows, a request operations."""
     chosen = choose(reader.lake(str(ROOT / "data" / "sample")), "linkbench_small")
     waits = chosen.ask("waits")
-    page = waits_strips(waits, chosen.bases).markup
+    page = waits_strips(chosen).markup
     titles = re.findall(
         r"(?:1x|10x), (load|t1|t4|t16|control\S*?), mutexes and locks, waits per 1,000 (\w+)[^\w ]", page
     )
@@ -71,6 +75,5 @@ def test_times_are_drawn_where_every_dbms_has_them_and_never_against_counts() ->
 def test_without_waits_the_screen_has_no_strips_and_says_why() -> None:
     post = chosen(Run("a"), Run("b", minute=1))
     assert shown(post) == ""
-    waits = post.ask("waits")
-    (screen,) = ib.opening(post, ib.waits_statements, pictures=waits_strips(waits, post.bases)).items
+    (screen,) = ib.opening(post, ib.waits_statements, pictures=waits_strips(post)).items
     assert "the experiment did not ask for waits" in screen.markup

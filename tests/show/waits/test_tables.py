@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.parsed import Parsed
 from tests.show.waited import COUNTED, FILE, MUTEX, RWLOCK, counted, timed
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def test_the_costliest_come_first_and_what_is_missing_is_a_dash() -> None:

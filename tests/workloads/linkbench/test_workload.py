@@ -41,6 +41,8 @@ from tests.measurement.real import ask, connect
 from tests.places import ROOT
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.lake
+
 MY_CNF = (
     "[mysqld]\ninnodb_buffer_pool_size=128M\ninnodb_log_file_size=64M\ninnodb_doublewrite=0\nskip_log_bin\n"
     "innodb_flush_log_at_trx_commit=0\n"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ibench_lib.client.external import Driven, target
+from ibench_lib.client.external import RunningProgram, target
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.sysbench import steps
@@ -34,13 +34,13 @@ class Place(NamedTuple):
 
     def drive(
         self, number: int, during: Callable[[], None] = lambda: None, *, seconds: float = 2.0, **given: Any
-    ) -> tuple[Driven, list[dict[str, Any]]]:
+    ) -> tuple[RunningProgram, list[dict[str, Any]]]:
         """Run a step of sysbench: 0 prepares, 1 is the first test. `during` is called when its load begins."""
         chosen = options(**given)
         step = steps.plan(chosen, SETUP.model_copy(update={"seconds": seconds}), 1.0)[number]
         spec = steps.spec(chosen, step, steps.workers(chosen, step)[0], number)
         rows: list[dict[str, Any]] = []
-        driven = Driven(Sysbench(spec, target(DRIVER, self.address, "b")), spec.operations[0], rows.append)
+        driven = RunningProgram(Sysbench(spec, target(DRIVER, self.address, "b")), spec.operations[0], rows.append)
         if driven.program.ready:
             driven.connect()
         if driven.error is None:

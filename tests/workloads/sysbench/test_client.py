@@ -10,7 +10,7 @@ import pytest
 
 from ibench_lib.base.histogram_bins import lower_edge_us
 from ibench_lib.client.external import CannotDrive, Target
-from ibench_lib.client.intervals import Counted, Unreadable
+from ibench_lib.client.intervals import IntervalCount, Unreadable
 from ibench_lib.workloads.sysbench import client, steps
 from ibench_lib.workloads.sysbench.client import Sysbench, bin_of
 from tests.workloads.sysbench.test_options import options
@@ -31,7 +31,7 @@ def made(number: int = 1, target: Target = HERE, **given: Any) -> Sysbench:
     return Sysbench(steps.spec(chosen, step, steps.workers(chosen, step)[0], number), target)
 
 
-def by_operation(said: Any) -> dict[str, Counted]:
+def by_operation(said: Any) -> dict[str, IntervalCount]:
     return {counted.operation: counted for counted in said}
 
 

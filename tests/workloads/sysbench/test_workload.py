@@ -19,6 +19,8 @@ from ibench_lib.store.verify import verify
 from ibench_lib.workloads import workload
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.lake
+
 TEXT = """\
 title: t
 builds: [system]

@@ -16,7 +16,9 @@ from ibench_lib.workloads.tpcc.workload import WORKLOAD as TPCC
 from tests.places import ROOT
 from tests.show.parsed import Parsed
 from tests.synthetic import Run
-from tests.workloads.tpcc.test_results import write
+from tests.workloads.tpcc.results.runs import write
+
+pytestmark = pytest.mark.lake
 
 FIGURES = ROOT / "data" / "published" / "tpcc_fast_storage.csv"
 SOURCE = "InnoDB, InnoDB-plugin vs XtraDB on fast storage, Vadim Tkachenko, April 17, 2014"

@@ -48,6 +48,8 @@ from tests.measurement.real import ask, connect
 from tests.synthetic import answer
 from tests.workloads.tpcc.warehouse import MY_CNF
 
+pytestmark = pytest.mark.lake
+
 TEXT = """\
 title: t
 builds: [system]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pymysql
 
 from ibench_lib.capture import secrets
-from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
 from ibench_lib.families.mysql.connection import Link, denied, said
 
 
@@ -19,7 +19,7 @@ class InnodbStatus(Collector):
     tables: ClassVar[tuple[str, ...]] = ("innodb_status",)
     every_s = 30
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._link = Link(scene.address)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ibench_lib.capture import secrets
-from ibench_lib.capture.collector import Collector, Emit, Scene
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit
 from ibench_lib.families.mysql.connection import Link, partial_view
 
 _INFO_CHARACTERS = 1000
@@ -19,7 +19,7 @@ class Processlist(Collector):
     tables: ClassVar[tuple[str, ...]] = ("processlist",)
     every_s = 20
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._link = Link(scene.address, self._look_at_privileges)
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pymysql
 
 from ibench_lib.base.wording import count
-from ibench_lib.capture.collector import Collector, Emit, Scene
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit
 from ibench_lib.families.mysql.connection import LOST, connect, name_and_value, raw_rows, rows, said
 from ibench_lib.families.mysql.figure_places import Places
 from ibench_lib.server_figures import FIGURES, Counter
@@ -32,7 +32,7 @@ class ServerCounters(Collector):
     tables: ClassVar[tuple[str, ...]] = ("server_counters", "server_samples")
     reads_before_start: ClassVar[bool] = True  # so that the clients' first statements are counted
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._connection: pymysql.Connection[Any] | None = None
         self._places: Places | None = None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pymysql
 
-from ibench_lib.capture.collector import Collector, Emit, Scene
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit
 from ibench_lib.families.mysql.connection import Link, named_rows, partial_view
 
 _LONGEST = 64
@@ -24,7 +24,7 @@ class ThreadStates(Collector):
     name: ClassVar[str] = "thread_states"
     tables: ClassVar[tuple[str, ...]] = ("thread_states",)
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._link = Link(scene.address, self._look_at_server)
         self._query = ""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pymysql
 
-from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
+from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.families.mysql.connection import LOST, Link, connect, denied, named_rows, rows, said
 
@@ -39,7 +39,7 @@ class Waits(Collector):
     tables: ClassVar[tuple[str, ...]] = ("waits",)
     every_s = 10
 
-    def __init__(self, scene: Scene, emit: Emit) -> None:
+    def __init__(self, scene: CaptureTarget, emit: Emit) -> None:
         super().__init__(scene, emit)
         self._link = Link(scene.address, self._switch_on)
         self._were: dict[tuple[str, str], set[str]] = {}

@@ -7,6 +7,7 @@ import polars as pl
 
 from ibench_lib.analysis.frames import repeats, steps_of
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import dbms_of, finish, numbers, runs_of
 from ibench_lib.show.kit.theme import inert
 
@@ -18,6 +19,7 @@ _TICKS = {
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
 
 
+@answers("get_min", "No query to draw.")
 def get_min_chart(frame: pl.DataFrame) -> go.Figure:
     """Seconds of get_min per step on a log scale (`get_min`), worst client: a large dot is the median of the repeats.
 

@@ -13,11 +13,13 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import spread_notes, spread_text, status_cell
 
 
+@answers("workload", "No run was made with ibench.", by=[])
 def deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """How the runs (`workload`) differ from the benchmark's original client, for all editions that they are of."""
     known, editions = _deviations(), set(frame["edition"])
@@ -38,6 +40,7 @@ def _deviations() -> dict[str, Any]:
     return found
 
 
+@answers("get_min", "No query was timed.")
 def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Seconds of the first SELECT min(transactionid) of each step, worst client (`get_min`), to three decimals."""
     steps = steps_of(frame)

@@ -6,10 +6,12 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import finish, numbers, runs_of
 from ibench_lib.show.kit.theme import inert
 
 
+@answers("linkbench_summary", "No step to show.")
 def requesters_chart(frame: pl.DataFrame) -> go.Figure:
     """Operations a second by the number of requesters (`linkbench_summary`): a line for each run."""
     figure = go.Figure()
@@ -27,6 +29,7 @@ def requesters_chart(frame: pl.DataFrame) -> go.Figure:
     return finish(figure, f"Operations/s by requesters{where}", x="requesters", y="operations/s", zero=True)
 
 
+@answers("linkbench_summary", "No step to show.")
 def response_by_throughput_chart(frame: pl.DataFrame) -> go.Figure:
     """Response times over operations a second (`linkbench_summary`): a line for each run, requesters at its points.
 

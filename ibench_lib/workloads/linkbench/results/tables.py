@@ -10,6 +10,7 @@ from great_tables import GT
 from ibench_lib.analysis.frames import by_position, rows_of, steps_of
 from ibench_lib.ask.bases import Bases
 from ibench_lib.base.wording import joined
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
@@ -25,6 +26,7 @@ from ibench_lib.show.kit.table_cells import (
 _TIMES = ("p25", "p50", "p75", "p95", "p99", "p999", "max", "mean")
 
 
+@answers("linkbench_summary", "No step to show.")
 def requesters_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
     """Operations a second by requesters, absolute and relative to the base (`linkbench_summary`)."""
     steps = steps_of(frame)
@@ -42,6 +44,7 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases, palette: str = "def
     return grid.draw(palette)
 
 
+@answers("linkbench_operations", "No operation.", by=["step", "setup", "dbms"])
 def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """The operations of one dbms and step: counts, shares, rows and response times (`linkbench_operations`)."""
     step, name = frame["step"][0], frame["dbms"][0]
@@ -81,6 +84,7 @@ def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") ->
     return grid.draw(palette)
 
 
+@answers("linkbench_summary", "No step to show.", by=["step", "setup"])
 def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Operations of the requesters that did least and most, and the median, in one step (`linkbench_summary`)."""
     step = frame["step"][0]
@@ -112,6 +116,7 @@ def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> G
     return grid.draw(palette)
 
 
+@answers("linkbench_summary", "No run has a step control.")
 def drift_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """The first measured step of each run, and the step control, which repeats it at the end (`linkbench_summary`)."""
     heads = ["repeated step", "first (operations/s)", "control (operations/s)", "control/first"]
@@ -132,6 +137,7 @@ def drift_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
+@answers("linkbench_statements", "These runs have no outcomes.", by=["step", "setup"])
 def statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Statements by the outcomes of operations and by the server's own count, in one step (`linkbench_statements`)."""
     step = frame["step"][0]
@@ -175,6 +181,7 @@ def _counted_runs(frame: pl.DataFrame, name: str) -> str:
     return f"{len(runs) - len(missing)} of {len(runs)} of {name}{left_out}"
 
 
+@answers("linkbench_outcomes", "These runs have no outcomes.", by=["step", "setup"])
 def outcomes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """How the operations of one step ended, in % of each operation (`linkbench_outcomes`)."""
     step, names = frame["step"][0], by_position(frame)

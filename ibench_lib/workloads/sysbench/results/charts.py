@@ -13,6 +13,7 @@ from ibench_lib.analysis.frames import by_position
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.chart_text import UNIT
 from ibench_lib.show.kit.drawing import finish, numbers, runs_of
 from ibench_lib.show.kit.table_cells import bounds_text, factor_text
@@ -31,6 +32,7 @@ _ABREAST = 26
 _ROW_PX, _TITLE_PX, _LETTER_PX = 20, 44, 6.6
 
 
+@answers("sysbench_summary", "No test to show.", by=["test", "setup"])
 def sysbench_threads_chart(frame: pl.DataFrame) -> go.Figure:
     """Transactions a second of one test by the number of threads (`sysbench_summary`): a line for each run."""
     figure = go.Figure()

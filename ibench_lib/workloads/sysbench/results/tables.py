@@ -13,6 +13,7 @@ from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.frames import by_position, rows_of
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
@@ -33,6 +34,7 @@ _GROUPED_FROM = 2
 """So many tests with a ratio make a row for their group."""
 
 
+@answers("sysbench_summary", "No test to show.", by=["threads", "setup"])
 def sysbench_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
     """Transactions a second with one number of threads, a row for each test, relative to the base (`sysbench_summary`).
 
@@ -143,6 +145,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+@answers("sysbench_summary", "No test to show.", by=["test", "setup"])
 def sysbench_scale_up_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Transactions a second of one test by threads, over those with the fewest threads (`sysbench_summary`)."""
     test, shown = frame["test"][0], frame.with_columns(percent=100 * pl.col("efficiency"))
@@ -168,6 +171,7 @@ def sysbench_scale_up_table(frame: pl.DataFrame, palette: str = "default") -> GT
     return grid.draw(palette)
 
 
+@answers("sysbench_summary", "No test to show.", by=["test", "setup"])
 def sysbench_times_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Response times of the transactions of one test by threads (`sysbench_summary`)."""
     test = frame["test"][0]
@@ -195,6 +199,7 @@ def sysbench_times_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
+@answers("sysbench_statements", "No statement was counted.", by=["step", "setup"])
 def sysbench_statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Statements by sysbench's count and by the server's, in one step (`sysbench_statements`)."""
     step, names = frame["step"][0], by_position(frame)

@@ -6,18 +6,21 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import finish, line_mode, numbers, runs_of
 from ibench_lib.show.kit.theme import inert
 
 _MB = 1 << 20
 
 
+@answers("notpm_series", "No second was recorded.", by=["step", "setup"])
 def notpm_chart(frame: pl.DataFrame) -> go.Figure:
     """New orders per minute over the time of one step (`notpm_series`): a line for each run."""
     bucket_s = max(frame["bucket_s"].to_list(), default=1)
     return _lines(frame, "notpm", f"New orders per minute, every {bucket_s} s", "NOTPM", 0)
 
 
+@answers("device_series", "No sample was taken.", by=["step", "setup"])
 def disk_throughput_chart(frame: pl.DataFrame) -> go.Figure:
     """MB/s that the data's device reads and writes over the time of one step (`device_series`), together."""
     moved = frame.filter(pl.col("series").is_in(["read_bytes_per_s", "written_bytes_per_s"]))
@@ -27,6 +30,7 @@ def disk_throughput_chart(frame: pl.DataFrame) -> go.Figure:
     return _lines(total, "mb_per_s", "Disk reads and writes", "MB/s", 2)
 
 
+@answers("cpu_series", "No sample was taken.", by=["step", "setup"])
 def server_cpu_chart(frame: pl.DataFrame) -> go.Figure:
     """CPUs that the host uses over the time of one step (`cpu_series`), user and system; 2.0 is two of them busy."""
     used = frame.filter((pl.col("source") == "host") & (pl.col("series") == "cpu_per_s"))

@@ -11,6 +11,7 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, is_least, measured, rows_of
 from ibench_lib.ask.bases import Bases
+from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
@@ -28,6 +29,7 @@ from ibench_lib.show.kit.table_cells import (
 _LAST_BUCKET = 10
 
 
+@answers("tpcc_summary", "No step to show.", by=["step", "setup"])
 def notpm_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
     """New orders per minute of each dbms in one step, absolute and relative to the base (`tpcc_summary`)."""
     step = frame["step"][0]
@@ -58,6 +60,7 @@ def _growth(rows: list[dict[str, Any]]) -> Cell:
     return Cell(format(median(found), ",.0f") if found else "-")
 
 
+@answers("tpcc_types", "No transaction.", by=["step", "setup", "dbms"])
 def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """The types of transactions of one dbms and step (`tpcc_types`): counts, shares, response times and repeats."""
     step, name = frame["step"][0], frame["dbms"][0]
@@ -110,6 +113,7 @@ def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT
     return grid.draw(palette)
 
 
+@answers("tpcc_stability", "No window of transactions was recorded.", by=["step", "setup"])
 def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """How steady the transactions of one step were (`tpcc_stability`): variation, floor, waves and trend."""
     step, window_s = frame["step"][0], max(frame["window_s"].to_list())
@@ -139,6 +143,7 @@ def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
+@answers("tpcc_response_buckets", "No response.", by=["step", "setup", "operation"])
 def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Shares of response times of one type in one step, in buckets of 0.2 s (`tpcc_response_buckets`)."""
     step, operation = frame["step"][0], str(frame["operation"][0]).replace("_", " ")
@@ -161,6 +166,7 @@ def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
+@answers("tpcc_workload", "No run to show.", by=[])
 def profile_deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """How the runs' profiles (`tpcc_workload`) differ from the specification."""
     grid = Grid("deviations", "How these runs differ from TPC-C", "what", ["in TPC-C", "in these runs"], left=True)

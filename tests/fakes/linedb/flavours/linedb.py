@@ -18,7 +18,7 @@ from ibench_lib.errors import RunFailed
 from ibench_lib.server_figures import FigurePlaces
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.flavours.flavour import Flavour, Inspection, Movable, Release, Settling, StartPlace
+from ibench_lib.servers.flavours.flavour import Flavour, Inspection, MovableFiles, Release, Settling, StartPlace
 from tests.fakes.linedb import linedbd
 from tests.fakes.linedb.driver import Connection
 from tests.fakes.linedb.option_file import LINE_FILE
@@ -46,7 +46,7 @@ class LineDB(Flavour):
     version_arguments: tuple[str, ...] = ("--version",)
     initial_options: frozenset[str] = frozenset()
     personal_files: tuple[str, ...] = ()
-    movable: Mapping[str, Movable] = {}
+    movable: Mapping[str, MovableFiles] = {}
     stop_signal: int = signal.SIGTERM
     death_signal: int = signal.SIGQUIT
     root_options: tuple[str, ...] | None = None

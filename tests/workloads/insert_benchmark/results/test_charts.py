@@ -1,9 +1,13 @@
 """The chart of get_min."""
 
+import pytest
+
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.traces import repeated, traces
 from tests.synthetic import Run
+
+pytestmark = pytest.mark.lake
 
 
 def test_get_min_is_on_a_log_scale_with_every_client() -> None:

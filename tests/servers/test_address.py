@@ -1,0 +1,17 @@
+"""How clients are told to reach a server."""
+
+from ibench_lib.servers.address import Address
+
+
+def test_a_socket_is_never_reached_by_tls_and_a_port_by_tls_only_with_a_certificate() -> None:
+    who = {"user": "root", "password": "pw"}
+    assert Address("/s", "root", "pw").arguments() == {"unix_socket": "/s", "ssl_disabled": True, **who}
+    plain = Address(None, "root", "pw", port=3310)
+    assert plain.arguments() == {"host": "127.0.0.1", "port": 3310, "ssl_disabled": True, **who}
+    by_tls = Address(None, "root", "pw", port=3310, certificate="/ca.pem", host="db")
+    assert by_tls.arguments() == {"host": "db", "port": 3310, "ssl": {"ca": "/ca.pem"}, **who}
+
+
+def test_no_text_of_an_address_has_its_password() -> None:
+    for address in (Address("/s", "root", "s3cret"), Address(None, "root", "s3cret", port=1)):
+        assert "s3cret" not in f"{address} {address!r}" and "root" in repr(address)
