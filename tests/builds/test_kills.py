@@ -46,6 +46,9 @@ KILLED = {
 }
 
 
+@pytest.mark.fault("F1")
+@pytest.mark.fault("F2")
+@pytest.mark.fault("F3")
 @pytest.mark.parametrize("label", ["mysql-9.7", "mysql-5.6.24"])
 def test_what_is_killed_in_a_step_is_named_nothing_is_lost_and_the_rest_is_recovered(
     label: str, lake: Workspace, tmp_path: Path

@@ -105,6 +105,7 @@ def longest_s(form: str, said: Iterable[str]) -> int:
     return max(int(found[1]) for each in said if (found := re.search(form, each)))
 
 
+@pytest.mark.fault("F4")
 def test_whatever_stands_still_for_a_minute_goes_on_and_is_named(build: Build, tmp_path: Path) -> None:
     homes = {name: tmp_path / name for name in ("server", "client", "runner", "one", "two", "kernel")}
     of_run = {"server": is_server, "client": is_client}
