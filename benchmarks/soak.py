@@ -2,6 +2,7 @@
 
     python -m benchmarks.soak FOLDER --kills 300     kill until there are so many in FOLDER; SIGTERM ends it in between
     python -m benchmarks.soak FOLDER --report        print what was found; with --write, into docs/trust.md
+    python -m benchmarks.soak FOLDER --only mysql97  run only these experiments (several, parted by commas)
 
 FOLDER holds the lakes, and events.jsonl: one line for each event with its seed, so that the next call goes on. An event
 starts a command, waits for a random time, kills one of its processes with SIGKILL, and checks what `Aftermath` says.
@@ -23,7 +24,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -150,10 +151,10 @@ class Event:
 
 
 class Soak:
-    """The lakes in a folder and the events so far."""
+    """The lakes in a folder and the events so far; `only` are experiments, to run these and nothing else."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder.resolve()
+    def __init__(self, folder: Path, only: Sequence[str] = ()) -> None:
+        self.folder, self.only = folder.resolve(), only
         self.log = self.folder / "events.jsonl"
         self.home, self.other = self.folder / "home", self.folder / "other"
         self.store, self.tmp, self.shared = self.folder / "store", self.folder / "tmp", self.folder / "shared"
@@ -185,8 +186,12 @@ class Soak:
         return sum(event.killed for event in self.events)
 
     def durations_s(self, what: str) -> tuple[float, float]:
-        """How long that command takes of late until its run begins, and then; 0 of one that has not ended yet."""
-        ended = [event for event in self.events if event.what == what and not event.killed and event.took_s > 1][-3:]
+        """How long that command takes of late until its run begins, and then; 0 of one that was not played yet.
+
+        On a host so slow that each was killed before it could end, how long these have lived stands for it.
+        """
+        played = [event for event in self.events if event.what == what and event.took_s > 1]
+        ended = ([event for event in played if not event.killed] or played)[-3:]
         began = [event.began_s for event in ended]
         number = max(1, len(ended))
         return sum(began) / number, sum(event.took_s - event.began_s for event in ended) / number
@@ -214,6 +219,8 @@ class Soak:
         made = len(_runs(self.home))
         if made > MANY_RUNS:
             return "remove"
+        if self.only:
+            return f"run {random.choice(self.only)}"
         weights = {f"run {name}": 4 for name in EXPERIMENTS} | {"run links": 6, "run tpcc": 5, "run inserts": 6}
         weights |= {"sql": 4, "summary": 3, "recover": 3, "dask": 24, "dask store": 12}
         if any(run.status == "complete" for run in _runs(self.home).values()):
@@ -740,6 +747,14 @@ def _code() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
+def _experiments(text: str) -> tuple[str, ...]:
+    """The experiments that an argument names; ValueError, which argparse reports, for another name."""
+    names = tuple(text.split(","))
+    if unknown := set(names) - set(EXPERIMENTS):
+        raise ValueError(unknown)
+    return names
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -747,14 +762,15 @@ def main() -> None:
     parser.add_argument("--until", help="a time of the day, UTC, such as 06:30: begin no event after it")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", type=_experiments, default=(), metavar="EXPERIMENT,...", help=", ".join(EXPERIMENTS))
     arguments = parser.parse_args()
     if not arguments.report:
         arguments.folder.mkdir(parents=True, exist_ok=True)
-    soak = Soak(arguments.folder)
+    soak = Soak(arguments.folder, arguments.only)
     if arguments.report:
         print(report(soak.events))
         if arguments.write:
-            write_section("soak", report(soak.events), PAGE)
+            write_section(" ".join(("soak", *soak.only)), report(soak.events), PAGE, by="soak")
         return
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)  # orphans of what is killed become ours, and are found
 

@@ -89,7 +89,11 @@ def cpu_governor(cpu: Path = _CPU) -> str | None:
 
 
 def workbench_commit(folder: Path = _HERE) -> str | None:
-    """The commit of the checkout that `folder` is part of, with ` dirty` where it was changed; None outside one."""
+    """The commit of the checkout whose library has this folder, with ` dirty` where it was changed; None outside one.
+
+    git runs what a repository's own configuration names, such as a monitor of its files. So nothing but this checkout,
+    whose code runs anyway, is asked: an installed package may lie in the working tree of somebody else's project.
+    """
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(folder), *arguments]
@@ -98,8 +102,8 @@ def workbench_commit(folder: Path = _HERE) -> str | None:
         return done.stdout.strip()
 
     try:
-        # An installed package may lie in the working tree of somebody else's project: then git does not know this file.
-        git("ls-files", "--error-unmatch", "host_facts.py")
+        if Path(git("rev-parse", "--show-toplevel")) != folder.resolve().parents[1]:
+            return None
         commit = git("rev-parse", "HEAD")
         changed = git("status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.SubprocessError):

@@ -13,6 +13,7 @@ import unicodedata
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 
 from ibench_lib import importers as folder
@@ -31,6 +32,10 @@ from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.workload import Workload, find, known, known_steps
 
 MOST_STEPS = 1000
+MOST_RUNS = 10_000
+"""Of one import, as of one experiment."""
+MOST_WARNINGS = 100
+"""Each run keeps all warnings of its import, and a manifest has a limit."""
 MOST_TEXT = 500
 
 _NAMED = 5
@@ -125,13 +130,15 @@ def import_file(
         _check_text(name, text)
     with Source(path) as files:
         chosen = find_importer(files, importer)
-        runs = list(chosen.runs(files, ImportRequest(setup, dbms, test)))
+        runs = list(islice(chosen.runs(files, ImportRequest(setup, dbms, test)), MOST_RUNS + 1))
+        if len(runs) > MOST_RUNS:
+            raise UsageError(f"{path} has over {MOST_RUNS:,} runs", hint="import it in parts, as several experiments")
         if not runs:
             raise UsageError(f"{path} has no figures")
         workloads = _check(runs, files)
         text = files.hashes() if any(run.private for run in runs) else files.text()
         said = (warning for run in runs for warning in run.warnings)
-        warnings = [*dict.fromkeys(said), *_lost(files), *_not_read(files)]
+        warnings = [*_most(list(dict.fromkeys(said))), *_lost(files), *_not_read(files)]
     record = ExperimentRecord(name=experiment, title=title or source, text=text)
     now = datetime.now(UTC)
     manifests = [_manifest(run, workload, record, source, now) for run, workload in zip(runs, workloads, strict=True)]
@@ -290,6 +297,12 @@ def _not_read(files: Source) -> list[str]:
     lost = [file.name for file in files.files if file.name not in files.read()]
     count = "1 file was" if len(lost) == 1 else f"{len(lost):,} files were"
     return [f"{count} not read: {_first(lost)}"] if lost and files.many else []
+
+
+def _most(said: list[str]) -> list[str]:
+    """The first warnings, and how many more there are."""
+    more = len(said) - MOST_WARNINGS
+    return said if more <= 0 else [*said[:MOST_WARNINGS], f"further warnings of this import: {more:,}"]
 
 
 def _first(names: list[str]) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Any
 
@@ -213,6 +214,7 @@ class SysbenchLogs:
             for repeat in range(1, 1 + max(map(len, logs.values()))):
                 chosen = {step: same[repeat - 1] for step, same in logs.items() if len(same) >= repeat}
                 yield _run(told.setup, dbms, repeat, chosen, warnings)
+                warnings = []  # the import has them once, however many runs there are
 
 
 IMPORTER = SysbenchLogs()
@@ -354,13 +356,19 @@ def _test_of(log: _Log, lines: Lines, told: ImportRequest) -> str | None:
                 f"unknown test {told.test!r:.80}", hint="such as oltp_read_write: docs/sysbench.md has them all"
             )
         return told.test
-    words = re.findall(r"[a-z]+(?:_[a-z]+)+", log.file.rpartition("/")[2])
-    found = sorted({test for word in words for test in _contained(workload, word)}, key=len)
-    if not found:
+    named = _named_by(log.file.rpartition("/")[2])
+    if named is None:
         raise lines.refusal(
             log.line, "a log does not say of what test it is", "name it with --test, such as --test oltp_read_write"
         )
-    return found[-1]
+    return named
+
+
+@lru_cache  # a file may have many logs
+def _named_by(file: str) -> str | None:
+    """The longest test that the name of a file contains."""
+    words = re.findall(r"[a-z]+(?:_[a-z]+)+", file)
+    return max((test for word in words for test in _contained(_workload(), word)), key=len, default=None)
 
 
 def _contained(workload: Workload, word: str) -> Iterator[str]:
@@ -548,13 +556,12 @@ def _details(step: str, log: _Log) -> dict[str, Any]:
 
 def _chosen_test(step: str, log: _Log, options: Mapping[str, int | str]) -> dict[str, Any]:
     """The test as the record of a measured run has it."""
-    test, threads = step.rpartition(".t")[0], log.threads
-    chosen = {"test": test, "options": dict(options), "rate": log.header.get("rate") or None}
-    given = {"benchmark": "sysbench", "tests": [chosen], "threads": [threads], "rand_type": "uniform"}
+    # What was imported may have more threads and a higher rate than an experiment of ours.
+    chosen = {"test": step.rpartition(".t")[0], "options": dict(options)}
+    given = {"benchmark": "sysbench", "tests": [chosen], "threads": [1], "rand_type": "uniform"}
     parsed: Any = _workload().Options.model_validate(given)
     (one,) = parsed.tests
-    found: dict[str, Any] = one.resolved()
-    return found
+    return {**one.resolved(), "rate": log.header.get("rate") or None}
 
 
 def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:

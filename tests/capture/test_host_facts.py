@@ -107,25 +107,44 @@ def test_the_class_is_of_the_disk_that_the_data_will_lie_on(
     assert host_class_here(other).endswith("tmpfs on unknown device")
 
 
+def library(root: Path) -> Path:
+    """The folder of the module, in a checkout."""
+    (root / "ibench_lib" / "capture").mkdir(parents=True)
+    return files(root / "ibench_lib" / "capture", {"host_facts.py": "x = 1"})
+
+
 def test_the_commit_of_the_checkout_and_whether_it_was_changed(tmp_path: Path) -> None:
     if shutil.which("git") is None:
         pytest.skip("there is no git")
-    folder = files(tmp_path, {"host_facts.py": "x = 1"})
+    folder = library(tmp_path)
     assert workbench_commit(folder) is None
 
     def git(*arguments: str) -> str:
         who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        done = subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+        command = ["git", "-C", str(tmp_path), *who, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     git("init")
-    assert workbench_commit(folder) is None, "a file that is not of the checkout, as in somebody's environment"
     git("add", ".")
     git("commit", "-m", "first")
     commit = git("rev-parse", "HEAD")
     assert workbench_commit(folder) == commit
     files(folder, {"host_facts.py": "x = 2"})
     assert workbench_commit(folder) == f"{commit} dirty"
+
+
+def test_the_repository_around_an_environment_is_not_asked(tmp_path: Path) -> None:
+    """A folder that was received has the configuration of its git, which names programs."""
+    if shutil.which("git") is None:
+        pytest.skip("there is no git")
+    folder = library(tmp_path / "venv" / "site-packages")
+    ran = tmp_path / "ran"
+    monitor = files(tmp_path, {"monitor": f"#!/bin/sh\ntouch {ran}\nexit 1\n"}) / "monitor"
+    monitor.chmod(0o755)
+    for command in (["init"], ["add", "-f", "."], ["config", "core.fsmonitor", str(monitor)]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True, capture_output=True)
+    assert workbench_commit(folder) is None
+    assert not ran.exists()
 
 
 def test_the_facts_name_the_commit_of_this_checkout(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.importers import intake, sysbench
 from ibench_lib.importers.importer import ImportedRun, ImportRequest
 from ibench_lib.importers.intake import ImportResult, import_file
 from ibench_lib.importers.source import Source
@@ -57,6 +58,42 @@ def worker(run: ImportedRun, step: str = STEP) -> dict[str, Any]:
 def take(workspace: Workspace, path: Path, **options: Any) -> ImportResult:
     given = {"experiment": "others", "source": "a report", "setup": "small", "dbms": "my8033.cy10a", **options}
     return import_file(path, workspace=workspace, **given)
+
+
+def test_more_threads_and_a_higher_rate_than_an_experiment_may_ask_for_are_taken(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    threads, rate = "Number of threads: 99999\n", 999_999_999
+    text = log(threads=99_999).replace(threads, f"{threads}Target transaction rate: {rate}/sec\n")
+    (tmp_path / "run.log").write_text(text)
+    (run_id,) = take(workspace, tmp_path / "run.log").run_ids
+    assert verify(workspace.run_dir(run_id)) == []
+    (step,) = read_manifest(workspace.run_dir(run_id)).workload["resolved_steps"]
+    assert (step["threads"], step["test"]["rate"]) == (99_999, rate)
+
+
+def test_thousands_of_logs_have_few_warnings_and_their_runs_are_limited(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run keeps the warnings of its import: 150,000 of them made a manifest too large to be read."""
+    begun = "Running the test with following options:\nNumber of threads: 4\n"
+    (tmp_path / "run.log").write_text(log() + "\n" + begun * 3_000 + log() + "\n")
+    result = take(workspace, tmp_path / "run.log")
+    assert len(result.run_ids) == 2 and len(result.warnings) <= intake.MOST_WARNINGS + 3
+    assert "further warnings of this import: 2,900" in result.warnings
+    assert all(read_manifest(workspace.run_dir(run_id)).warnings == result.warnings for run_id in result.run_ids)
+    monkeypatch.setattr(intake, "MOST_RUNS", 1)
+    with pytest.raises(UsageError, match=r"run\.log has over 1 runs"):
+        take(workspace, tmp_path / "run.log", experiment="more")
+    assert len(list(workspace.runs.iterdir())) == 2
+
+
+def test_the_name_of_a_file_is_searched_for_a_test_once(tmp_path: Path) -> None:
+    """A name has thousands of parts that could be a test, and a file thousands of logs."""
+    name = "oltp_read_write_" + "a_" * 110 + "a.log"
+    sysbench._named_by.cache_clear()
+    assert len(read(tmp_path, (log(command=None) + "\n") * 50, name)) == 50
+    assert sysbench._named_by.cache_info().misses == 1
 
 
 # What a log says.

@@ -3,6 +3,7 @@
 import math
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from ibench_lib.base.histogram_bins import lower_edge_us
 from ibench_lib.client.external import CannotDrive, Target
 from ibench_lib.client.intervals import IntervalCount, Unreadable
-from ibench_lib.workloads.sysbench import client, steps
+from ibench_lib.workloads.sysbench import client, program, steps
 from ibench_lib.workloads.sysbench.client import Sysbench, bin_of
+from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from tests.workloads.sysbench.test_options import options
 from tests.workloads.sysbench.test_steps import SETUP
 
@@ -157,3 +159,30 @@ def test_a_bin_becomes_the_one_that_holds_its_middle() -> None:
     for number in range(1024):
         us = math.exp(number * math.log(1e8) / 1023)
         assert lower_edge_us(bin_of(number)) <= us < lower_edge_us(bin_of(number) + 1) or us < 1 + 1e-9
+
+
+PLANTED = ("ffi", "bit", "jit", "string", "oltp_common", "sysbench", "sysbench/cmdline", "sysbench/rand")
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_no_lua_of_the_current_folder_runs(sysbench: str, tmp_path: Path, ours: bool) -> None:
+    """LuaJIT looks for modules in the current folder first: next to an experiment that came from elsewhere."""
+    ran = tmp_path / "ran"
+    for name in PLANTED:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.lua").write_text(f"io.open({str(ran)!r}, 'a'):write('{name} ')")
+    bundled = program.folder_of_tests(sysbench)
+    test = OURS / "range_select.lua" if ours else bundled / "oltp_read_write.lua"
+    environment = {**os.environ, "SYSBENCH_TEST_FILE": str(test), "SYSBENCH_TEST_FOLDER": str(bundled)}
+    options = ["--mysql-socket=/nowhere/s", "--time=1", "run"]
+
+    def said(script: str) -> str:
+        command = [sysbench, script, *options]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        ).stdout
+
+    assert "/nowhere/s" in said(str(client.EVENTS)), "it came as far as the connection"
+    assert not ran.exists()
+    said("oltp_read_write")
+    assert ran.read_text().startswith("oltp_common"), "started without our script it runs what was planted"
