@@ -432,7 +432,7 @@ TESTED_ELSEWHERE = {
     "tests/cli/test_main.py and the folders of what they print run the commands": (
         "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/run.py cli/servers.py"
     ),
-    "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
+    "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py",
     "tests/measurement and tests/runner/test_cell.py run whole steps with real client processes": (
         "client/spec.py client/worker.py runner/capturing.py"
         " runner/description.py"
