@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pymysql
-
+from ibench_lib.base.later import later
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ServerStartError
 from ibench_lib.paths import Workspace
@@ -19,6 +19,11 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import Inspection, flavour_of
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.server import AnyBuild, Server
+
+if TYPE_CHECKING:
+    import pymysql
+else:
+    pymysql = later("pymysql")
 
 
 def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:

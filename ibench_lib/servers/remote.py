@@ -14,11 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pymysql
-
-from ibench_lib.base import mysql
+from ibench_lib.base.later import later
 from ibench_lib.base.mask import SERVER, USER
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import ServerStartError, UsageError
@@ -28,6 +26,14 @@ from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build, release_of
 from ibench_lib.servers.flavours.flavour import recognise
 from ibench_lib.servers.server import Server
+
+# What lists builds asks no server.
+if TYPE_CHECKING:
+    import pymysql
+
+    from ibench_lib.base import mysql
+else:
+    pymysql, mysql = later("pymysql"), later("ibench_lib.base.mysql")
 
 SOURCE = "remote"
 _KEY = "remote"
