@@ -54,6 +54,11 @@ class Metric:
         """The smallest step that `format` shows: 0.001 of `,.3f`."""
         return float(10.0 ** -int(self.format.rpartition(".")[2].rstrip("f")))
 
+    @property
+    def is_rate_of_step(self) -> bool:
+        """Whether it is a rate that the question `step_throughput` has, so that nothing else needs to be computed."""
+        return self.of == "step" and self.group == "rate"
+
 
 _EACH_SECOND = "w.of_existing_rows IS DISTINCT FROM true"
 _WRITES_ROWS = "w.counts = 'rows' OR w.of_existing_rows OR w.row_rate IS NOT NULL"

@@ -431,7 +431,6 @@ def test_every_fault_and_measurement_has_a_test() -> None:
 
 # Modules that no test file has the name of, by the reason: where their behaviour is seen as a whole.
 TESTED_ELSEWHERE = {
-    "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/debian.py",
     "tests/measurement and tests/runner/test_cell.py run whole steps with real client processes": (
         "client/worker.py runner/capturing.py runner/description.py runner/planned.py"
     ),

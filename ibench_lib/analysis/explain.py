@@ -76,7 +76,8 @@ def explain(chosen: Pair, step: str, setup: str = "") -> Explanation:
     if not chosen.base or not chosen.other:
         raise ParameterError(chosen.nothing("there are no two dbms to explain").rstrip("."))
     setup = setup or _common_setup(chosen, step)
-    figures = chosen.ask("explain_steps").filter((pl.col("step") == step) & (pl.col("setup") == setup))
+    # Of all steps, as the noise is: asked once.
+    figures = chosen.ask("explain_steps", steps=[]).filter((pl.col("step") == step) & (pl.col("setup") == setup))
     done = figures.filter(pl.col("step_status") == "complete")
     sides = [done.filter(pl.col("dbms") == name).to_dicts() for name in (chosen.base, chosen.other)]
     for name, rows in zip((chosen.base, chosen.other), sides, strict=True):
@@ -119,7 +120,11 @@ def explained_steps(chosen: Pair) -> list[tuple[str, str]]:
     """(setup, step) of those that both sides completed in a run, in the order of the steps."""
     if not chosen.base or not chosen.other:
         return []
-    done = chosen.ask("explain_steps").filter(pl.col("step_status") == "complete")
+    return _of_both(chosen.ask("explain_steps"))
+
+
+def _of_both(figures: pl.DataFrame) -> list[tuple[str, str]]:
+    done = figures.filter(pl.col("step_status") == "complete")
     both = done.group_by("setup", "step", maintain_order=True).agg(pl.col("dbms").n_unique())
     return both.filter(pl.col("dbms") == 2).select("setup", "step").rows()
 
@@ -134,7 +139,7 @@ def profiled_run(cost: float, stacks: Sequence[tuple[str, int]], parts: Callable
 
 
 def _common_setup(chosen: Pair, step: str) -> str:
-    setups = [setup for setup, name in explained_steps(chosen) if name == step]
+    setups = [setup for setup, name in _of_both(chosen.ask("explain_steps", steps=[])) if name == step]
     if not setups:
         raise ParameterError(f"no setup has a complete {step:.80} of both {chosen.base} and {chosen.other}")
     if len(setups) > 1:

@@ -25,6 +25,7 @@ _ENV = ["/usr/bin/env", f"PATH={_PATH}", "DEBIAN_FRONTEND=noninteractive", "LC_A
 _OPTIONS = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]
 # What every Debian checks its own archive by.
 _DEBIAN_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_FETCHED_FROM = re.compile(r"(?m)^'([^']+?)/+dists/")
 # A dynamic loader works with its own libc only, so a libc is never unpacked next to it.
 _LIBC_PACKAGES = ("libc6_", "libc-bin_")
 
@@ -108,9 +109,9 @@ def has_debian_archive() -> bool:
 
 def _debian_archive() -> str | None:
     """Address of the first Debian archive among apt's sources; the one for security updates is not called so."""
-    form = ["--format", "$(REPO_URI)", "Created-By: Packages"]
-    addresses = _run([*_ENV, "apt-get", "indextargets", *form]).stdout.splitlines()
-    return next((address for address in addresses if address.rstrip("/").endswith("/debian")), None)
+    # The sources alone say what an update would fetch. `indextargets` would first read all packages that there are.
+    said = _run([*_ENV, "apt-get", "update", "--print-uris"]).stdout
+    return next((address for address in _FETCHED_FROM.findall(said) if address.endswith("/debian")), None)
 
 
 def _suite_sources(suite: str, scratch: Path) -> Path:

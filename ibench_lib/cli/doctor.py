@@ -12,13 +12,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 from rich.table import Table
 
 from ibench_lib.base import debian, extras
 from ibench_lib.base.chromium import find_chromium
+from ibench_lib.base.later import later
 from ibench_lib.base.locks import is_locked
 from ibench_lib.cli.output import out, safe
 from ibench_lib.client.driver import core_of
@@ -27,7 +28,11 @@ from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing, workspace
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavours.flavour import every, flavour_of
 from ibench_lib.servers.sandbox_directory import FILES_MARKER, MARKER
-from ibench_lib.workloads.workload import find, known, program_of
+
+if TYPE_CHECKING:
+    from ibench_lib.workloads import workload as workloads
+else:
+    workloads = later("ibench_lib.workloads.workload")
 
 Status = Literal["ok", "missing", "warning"]
 
@@ -168,7 +173,7 @@ def _perf(workspace: Workspace) -> Finding:
 
 def _programs() -> list[Finding]:
     """The programs that workloads drive."""
-    found = [(workload, program_of(workload)) for workload in map(find, known())]
+    found = [(workload, workloads.program_of(workload)) for workload in map(workloads.find, workloads.known())]
     return [
         Finding(here.name, "ok", here.found)
         if here.found

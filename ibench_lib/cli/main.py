@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,7 +57,8 @@ _GROUPS = ("experiment", "runs", "servers", "config", "profile")
 _COMPLETES = "_IBENCH_COMPLETE"
 """Set by a shell that asks what could be typed next."""
 
-_ABOUT_ALL = ("-h", "--help", "--version")
+_HELP = ("-h", "--help")
+_ABOUT_ALL = (*_HELP, "--version")
 """Options of the command itself: no command runs after them."""
 
 
@@ -68,7 +70,7 @@ def application(name: str = "") -> typer.Typer:
     made = typer.Typer(
         help="Run database benchmarks, record every second in Parquet, and publish the comparison.",
         no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": list(_HELP)},
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )
@@ -147,6 +149,22 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"ibench_lib.cli.{name}")
 
 
+def _help_alone(typed: list[str]) -> Callable[[], Any] | None:
+    """What prints the help of a command, where only that is asked for; None for anything else.
+
+    The groups above the command would first read their own options, for which typer imports pydantic.
+    """
+    *words, last = typed or [""]
+    if last not in _HELP or not words or not (words[0] in _COMMANDS or words[0] in _GROUPS):
+        return None
+    command: Any = typer.main.get_command(application(words[0]))
+    for word in words:
+        command = getattr(command, "commands", {}).get(word)
+        if command is None:
+            return None
+    return partial(command.main, [last], prog_name=" ".join(["ibench", *words]), help_option_names=list(_HELP))
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         print(_versions(), flush=True)
@@ -175,7 +193,8 @@ def main() -> None:
         if sys.argv[1:] == ["--version"]:
             print(_versions(), flush=True)
         else:
-            application(_first_word())()
+            help_alone = _help_alone(sys.argv[1:])
+            (help_alone or application(_first_word()))()
     except IbenchError as error:
         # Detail first: the line that says what is wrong and what to do is the last one on the screen.
         if error.detail:

@@ -11,17 +11,21 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-
-import psutil
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ibench_lib import errors
+from ibench_lib.base.later import later
 from ibench_lib.base.memory_kills import killed_since, memory_kills
 from ibench_lib.base.python_process import python_module, python_path
 from ibench_lib.base.tether import tethered
 from ibench_lib.base.wording import ending
 from ibench_lib.errors import IbenchError, Interrupted, PostFailed
 from ibench_lib.paths import Workspace
+
+if TYPE_CHECKING:
+    import psutil
+else:
+    psutil = later("psutil")
 
 MOST_JOBS = 4
 POST_BYTES = 3_000_000_000

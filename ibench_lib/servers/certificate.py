@@ -7,16 +7,17 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 _DAYS = 30
 
 
 def make_certificate(directory: Path, address: str) -> Path:
     """Write server.pem, self-signed for an IP address, and server.key (0600) into `directory`. Returns the first."""
+    # A sandbox on a socket needs none, and they take longer to import than a server to find.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ibench sandbox")])
     now = datetime.now(UTC)

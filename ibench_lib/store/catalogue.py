@@ -224,6 +224,13 @@ def _made_pieces(there: set[str]) -> list[Piece]:
         ),
         (
             "functions",
+            "rates_of_step",
+            "-- Those of `metrics_of_step` that are rates of operations.\n--\n"
+            "-- $w: a row of a step, as `step_throughput` has it\n"
+            + _structs([metric for metric in METRICS.values() if metric.is_rate_of_step]),
+        ),
+        (
+            "functions",
             "metrics_of_operation",
             "-- The metrics of an operation's response times, by ibench_lib/metrics.py.\n--\n"
             "-- $w: a row of response times; `fewest` is how many responses the complete run with the fewest has\n"

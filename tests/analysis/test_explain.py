@@ -72,6 +72,14 @@ def test_it_holds_in_every_step_of_the_sample(workspace: Workspace) -> None:
     assert taken_apart >= 1
 
 
+def test_steps_are_asked_about_once() -> None:
+    runs = pair_runs(None, None)
+    compared = ib.pair(ib.choose(lake_of(*runs), "demo", steps=["l.i0"]))
+    found = explain(compared, "l.i0")
+    assert [asked.parameters["steps"] for asked in compared.asked if asked.question == "explain_steps"] == [[]]
+    assert as_json(found) == as_json(explain(ib.pair(ib.choose(lake_of(*runs), "demo")), "l.i0"))
+
+
 def test_parts_sum_to_the_whole() -> None:
     found = explained(*pair_runs(ENGINE, slowed(ENGINE, "rec_get_offsets", 2), user=(8.0, 9.0)))
     rate, use, cost = found.rate

@@ -6,9 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import duckdb
+import polars as pl
 import pytest
 
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.command import ibench, refused
 from tests.show.saying import made_of
 from tests.synthetic import Run
@@ -49,6 +52,25 @@ def test_the_gate_ends_with_3_for_a_regression_and_lists_it(workspace: Workspace
     judged = {(change["step"], change["metric"]) for change in json.loads(every.stdout)["changes"]}
     assert ("qr100", "qps") in judged and ("l.i1", "ips") in judged
     assert ("qr100", "ips") not in judged, "inserts are paced there"
+
+
+def test_all_metrics_are_computed_only_for_one_that_is_no_rate(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history(workspace)
+    asked: list[str] = []
+    question = reader.question
+
+    def noted(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
+        asked.append(name)
+        return question(connection, name, **parameters)
+
+    monkeypatch.setattr(reader, "question", noted)
+    for metrics, points in ((), "rate_points"), (("qps",), "rate_points"), (("qps", "cpupq"), "series_points"):
+        options = [word for metric in metrics for word in ("--metric", metric)]
+        assert ibench(workspace, "changes", "demo", *options).returncode == 0
+        assert [name for name in asked if name.endswith("_points")] == [points]
+        asked.clear()
 
 
 def test_excluded_runs_are_left_out_and_named(workspace: Workspace) -> None:

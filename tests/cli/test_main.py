@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from ibench_lib.cli import main as cli
 from ibench_lib.cli.main import app
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
@@ -104,10 +105,10 @@ CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
 
 
 LIGHT_FIRST = (
-    *((f"{command} -h", CONNECT) for command in ("run", "worker", "experiment check", "experiment plan")),
+    *((f"{command} -h", CONNECT | {"pydantic", "cryptography"}) for command in (*cli._COMMANDS, *cli._GROUPS)),
     *(
-        (f"{command} -h", CONNECT)
-        for command in ("status", "runs", "sql", "summary", "compare", "stalls", "explain", "changes")
+        (f"{command} --help", CONNECT | {"pydantic", "cryptography"})
+        for command in ("experiment check", "runs import", "servers install", "config show", "profile export")
     ),
     ("config list", CONNECT - {"pymysql", "duckdb"}),
     ("runs", COMPUTE | {"ruamel", "fsspec"}),
@@ -130,7 +131,7 @@ def test_commands_that_read_do_not_wait_for_what_they_do_not_need(workspace: Wor
         "import contextlib, io, shlex, sys\n"
         "from ibench_lib.cli import main\n"
         "for line in sys.argv[1:]:\n"
-        "    if not line.endswith(' -h'):\n"
+        "    if not line.endswith(('-h', '--help')):\n"
         "        from ibench_lib.store import checksums, discovery\n"
         "        checksums.YOUNG_NS = discovery._MAY_WAIT = 0\n"
         "    sys.argv = ['ibench', *shlex.split(line)]\n"
@@ -170,6 +171,24 @@ def test_help_and_version_import_no_command(workspace: Workspace) -> None:
         assert ({"typer", "rich"} & loaded == set()) == (option == "--version"), "a line of versions needs neither"
         assert option == "--version" or "importlib.metadata" not in loaded, "it reads the versions"
     assert ibench(workspace, "-h").stdout.strip() == ibench(workspace).stdout.strip() != ""
+
+
+@pytest.mark.parametrize("words", [("run",), ("runs",), ("runs", "import"), ("config", "show")])
+def test_help_is_the_same_without_the_groups_above_the_command(
+    words: tuple[str, ...], workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = [ibench(workspace, *words, option) for option in ("-h", "--help")]
+    monkeypatch.setattr(cli, "_help_alone", lambda _typed: None)
+    below_all = ibench(workspace, *words, "-h").stdout.partition("[OPTIONS]")[2]  # before it is what runs the tests
+    for help_alone in alone:
+        usage, _, text = help_alone.stdout.partition("[OPTIONS]")
+        assert (help_alone.returncode, usage.strip(), help_alone.stderr) == (0, f"Usage: ibench {' '.join(words)}", "")
+        assert text.split() == below_all.split() != []
+
+
+def test_help_of_what_is_no_command_names_what_is_there(workspace: Workspace) -> None:
+    refused(ibench(workspace, "runs", "imprt", "-h"), "No such command 'imprt'", "import")
+    refused(ibench(workspace, "rnus", "-h"), "No such command 'rnus'", "runs")
 
 
 def test_a_shell_completes_commands_and_their_options() -> None:

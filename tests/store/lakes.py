@@ -24,7 +24,7 @@ def rows(lake: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
 
 def ask_everything(lake: duckdb.DuckDBPyConnection) -> dict[str, pl.DataFrame]:
     everything = choose(lake, "demo", points=2000)
-    others: dict[str, dict[str, Any]] = {"series_points": {"metrics": ["ips", "qps"]}}
+    others = {name: {"metrics": ["ips", "qps"]} for name in ("series_points", "rate_points")}
     return {name: everything.ask(name, **others.get(name, {})) for name in catalogue.questions()}
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
+from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from tests.show.saying import made_of
@@ -41,6 +43,19 @@ def two(workspace: Workspace) -> Workspace:
     ]  # fmt: skip
     made_of(workspace, *runs, change=as_release(b1=GCC))
     return workspace
+
+
+def test_rates_alone_are_the_same_points(two: Workspace) -> None:
+    """`rate_points` computes nothing else, and has what `series_points` has of these metrics: values, types, order."""
+    lake, rates = reader.lake(two), [metric.name for metric in METRICS.values() if metric.is_rate_of_step]
+    runs = [run_id for (run_id,) in lake.execute("SELECT run_id FROM runs").fetchall()]
+    for steps, metrics in (([], rates), (["qr100"], ["qps", "cpupq"]), ([], [])):
+        given = {"runs": runs, "steps": steps}
+        alone = reader.question(lake, "rate_points", **given, metrics=metrics)
+        among_all = reader.question(lake, "series_points", **given, metrics=[name for name in metrics if name in rates])
+        assert_frame_equal(alone, among_all, check_exact=True)
+        assert alone.is_empty() == (not metrics)
+    assert {"throughput", "ips", "qps"} <= set(rates)
 
 
 def test_points_have_the_main_rate_of_a_step_and_its_costs(two: Workspace) -> None:

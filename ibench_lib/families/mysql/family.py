@@ -9,9 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pymysql
-
-from ibench_lib.base import mysql
+from ibench_lib.base.later import later
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.configs.rules import Rules, Scaled
@@ -32,8 +30,14 @@ from ibench_lib.servers.flavours.flavour import (
 )
 
 if TYPE_CHECKING:
+    import pymysql
+
+    from ibench_lib.base import mysql
     from ibench_lib.servers.address import Address
     from ibench_lib.servers.build import Build
+else:
+    # A flavour is asked about configurations and builds far more often than about a server that runs.
+    pymysql, mysql = later("pymysql"), later("ibench_lib.base.mysql")
 
 _VERSION = re.compile(r"Ver (\d+\.\d+\S*)")
 _UNKNOWN_VARIABLE = 1193

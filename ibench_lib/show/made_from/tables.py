@@ -56,7 +56,7 @@ def _server(row: dict[str, Any]) -> str:
     return f"{version} ({without_brackets(row['version_comment'] or row['build'])})"
 
 
-@answers("config_diff", "No option of a my.cnf that is known here differs from the base.", by=["setup", "base"])
+@answers("config_diff", "No option that is known here differs from the base.", by=["setup", "base"])
 def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Options whose value differs from the base's (`config_diff`, one base): one row an option, one column a dbms.
 
