@@ -16,6 +16,7 @@ from statistics import NormalDist, median
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ibench_lib.stats.student import f_tail, t_quantile, t_tail
 
@@ -59,6 +60,7 @@ _ENOUGH_ROWS = 3
 """Rows with repeats from which all tables together tell which of them is noisier."""
 
 Table = Mapping[str, Mapping[int, float]]
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -191,19 +193,23 @@ def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
     over all tables has in each the variance of the others, times how much noisier it is; a row that is so in one table
     only has its own variance there. The others have one variance in each table, which is not less than all tables
     together make likely. Of two rows, only what one table says counts. An only table hardly tells a noisy row from an
-    unlucky one, so there no row has less than its own variance.
+    unlucky one, so there no row has less than its own variance. Tables in which the same runs are off count as fewer
+    (`_independent`).
     """
     filled = {key: {name: values for name, values in sorted(rows.items()) if values} for key, rows in tables.items()}
     repeated = {name for rows in filled.values() for name, values in rows.items() if len(values) > 1}
     # The one other of two rows does not tell how noisy a row is.
     few = len(repeated) < _ENOUGH_ROWS
-    kept = sorted({name for rows in filled.values() for name in rows}) if few else _alike(filled)
+    share = _independent(list(filled.values()))
+    kept = sorted({name for rows in filled.values() for name in rows}) if few else _alike(filled, share)
     found = {key: _noise(rows, kept, alone=len(filled) == 1 and not few) for key, rows in filled.items()}
     known = [noise.sd**2 for noise in found.values() if noise.df]
     if len(known) < 2:
         return found
-    found = {key: replace(noise.steadied(median(known)), prior=PRIOR_DF) for key, noise in found.items()}
-    return _with_times(found, kept)
+    # What tables say alike, one says: then a row's own noise counts in full.
+    prior = PRIOR_DF * max(share * len(filled) - 1, 0.0) / (len(filled) - 1)
+    found = {key: replace(noise.steadied(median(known)), prior=prior) for key, noise in found.items()}
+    return _with_times(found, kept, share)
 
 
 def _noise(rows: Table, alike: Collection[str], *, alone: bool) -> Noise:
@@ -234,8 +240,8 @@ def _noise(rows: Table, alike: Collection[str], *, alone: bool) -> Noise:
     )
 
 
-def _with_times(noises: Mapping[str, Noise], alike: Collection[str]) -> dict[str, Noise]:
-    """The noises, with what all tables tell of the rows that are not alike."""
+def _with_times(noises: Mapping[str, Noise], alike: Collection[str], share: float) -> dict[str, Noise]:
+    """The noises, with what all tables, of which a `share` are independent, tell of the rows that are not alike."""
     times: dict[str, float] = {}
     dfs: dict[str, float] = {}
     for name in {name for noise in noises.values() for name in noise.means if name not in alike}:
@@ -247,7 +253,7 @@ def _with_times(noises: Mapping[str, Noise], alike: Collection[str]) -> dict[str
         apart = dict(noise.apart)
         for name in apart:
             if dfs.get(name) and noise.df:
-                variance, df = max(times[name], 1.0) * noise.sd**2, 1 / (1 / dfs[name] + 1 / noise.df)
+                variance, df = max(times[name], 1.0) * noise.sd**2, 1 / (1 / (share * dfs[name]) + 1 / noise.df)
                 own, of_own = noise.own[name]
                 # Here it may be noisier still.
                 together = (of_own * own + PRIOR_DF * variance) / (of_own + PRIOR_DF)
@@ -281,7 +287,43 @@ def _spread(rows: Table, kept: Sequence[str]) -> tuple[_Spread, bool]:
     return found, False
 
 
-def _alike(tables: Mapping[str, Table]) -> list[str]:
+def _independent(tables: Sequence[Table]) -> float:
+    """The share of the tables that count: 1 if they are independent, 1 / their number if they all say the same.
+
+    A run that is slow in all of its steps, such as one on a host that was slow then, makes six steps tell as much of
+    the noise as one. A mean of variances whose runs correlate by r varies as one of fewer that do not: the sum of r^2
+    over all pairs says how many (Satterthwaite). Each row has the same weight, however noisy it is, and what r^2 is by
+    chance is taken off.
+    """
+    names = sorted({name for rows in tables for name, row in rows.items() if len(row) > 1})
+    if not names or len(tables) < 2:
+        return 1.0
+    rounds = sorted({number for rows in tables for row in rows.values() for number in row})
+    values = np.array([[[rows.get(name, {}).get(at, math.nan) for at in rounds] for name in names] for rows in tables])
+    measured = ~np.isnan(values)
+
+    def away(from_mean_over: int, values: Values) -> Values:
+        counts = np.maximum(measured.sum(axis=from_mean_over, keepdims=True), 1)
+        means = np.where(measured, values, 0.0).sum(axis=from_mean_over, keepdims=True) / counts
+        return np.where(measured, values - means, 0.0)
+
+    values = away(2, values)
+    sizes = np.sqrt((values**2).sum(axis=2, keepdims=True))
+    values = away(1, values / np.where(sizes > 0, sizes, 1.0)).reshape(len(tables), -1)
+    sizes = np.sqrt((values**2).sum(axis=1))
+    told = sizes > 0
+    if told.sum() < 2:
+        return 1.0
+    values = values[told] / sizes[told, None]
+    df = np.maximum(
+        measured.sum(axis=(1, 2)) - measured.any(axis=2).sum(axis=1) - measured.any(axis=1).sum(axis=1) + 1, 2
+    )
+    by_chance = 1 / np.sqrt(np.outer(df[told], df[told]))
+    squares = ((values @ values.T) ** 2 - by_chance) / (1 - by_chance)
+    return 1 / (1 + max(float(squares.sum() - np.trace(squares)), 0.0) / len(values))
+
+
+def _alike(tables: Mapping[str, Table], share: float) -> list[str]:
     """The rows that are about as noisy as each other over all tables, by an F test of each against the others.
 
     In each table a row's variance is put relative to that of the others. The row that is furthest above them is taken
@@ -290,7 +332,7 @@ def _alike(tables: Mapping[str, Table]) -> list[str]:
     kept = sorted({name for rows in tables.values() for name in rows})
     least = min(3, max(1, len(kept) - 1))
     while len(kept) > least:
-        chances = _chances([_spread(rows, kept)[0] for rows in tables.values()], kept)
+        chances = _chances([_spread(rows, kept)[0] for rows in tables.values()], kept, share)
         worst = min(chances, key=lambda name: (chances[name], name), default="")
         if not worst or chances[worst] >= _NOISIER_OVER_ALL:
             break
@@ -298,8 +340,11 @@ def _alike(tables: Mapping[str, Table]) -> list[str]:
     return kept
 
 
-def _chances(spreads: Sequence[_Spread], kept: Sequence[str]) -> dict[str, float]:
-    """The chance that a row is so much noisier than the other ones, of those that are noisier."""
+def _chances(spreads: Sequence[_Spread], kept: Sequence[str], share: float) -> dict[str, float]:
+    """The chance that a row is so much noisier than the other ones, of those that are noisier.
+
+    `share`: so many of the tables are independent.
+    """
     squares = np.array([[spread.get(name, (0.0, 0.0))[0] for name in kept] for spread in spreads])
     df = np.array([[spread.get(name, (0.0, 0.0))[1] for name in kept] for spread in spreads])
     squares = np.maximum(squares, df * FLOOR**2)
@@ -316,7 +361,7 @@ def _chances(spreads: Sequence[_Spread], kept: Sequence[str]) -> dict[str, float
         if mine[place] > 0 and of_rest[place] > 0:
             ratio = float(relative[place] / mine[place] * theirs[place] / of_rest[place])
             if ratio > 1:
-                found[name] = f_tail(ratio, float(mine[place]), float(theirs[place]))
+                found[name] = f_tail(ratio, share * float(mine[place]), share * float(theirs[place]))
     return found
 
 

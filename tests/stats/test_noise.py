@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,8 +120,29 @@ def test_in_an_only_table_no_row_has_less_than_its_own_noise() -> None:
     loud, quiet = alone.difference("row0", "row3"), alone.difference("row2", "row3")
     assert loud is not None and loud.se == pytest.approx(math.sqrt((0.03**2 + 0.00045) / 3))
     assert quiet is not None and quiet.se == pytest.approx(math.sqrt(2 * 0.00045 / 3)), "nor less than that of all"
-    one_of_many = noises_of({"one": rows, "other": rows})["one"].difference("row0", "row3")
+    other = {name: dict(zip(values, (0.02, -0.01, 0.0), strict=True)) for name, values in rows.items()}
+    one_of_many = noises_of({"one": rows, "other": other})["one"].difference("row0", "row3")
     assert one_of_many is not None and one_of_many.se < loud.se
+
+
+def test_tables_in_which_the_same_runs_are_off_count_as_one() -> None:
+    """A host that was slow during a run makes all of its steps slow: six steps tell no more of the noise than one."""
+    random = np.random.default_rng(8)
+    times = np.array([1.8, *[1.0] * 14])[:, None]
+
+    def drawn() -> Any:
+        """15 rows of three repeats with the same noise, but for the first."""
+        found = random.normal(0, 1, (15, 3))
+        return 0.02 * times * found / found.std(axis=1, ddof=1, keepdims=True)
+
+    rows = drawn()
+    same = {f"step{step}": table((rows + random.normal(0, 0.001, rows.shape)).tolist()) for step in range(6)}
+    own = {f"step{step}": table(drawn().tolist()) for step in range(6)}
+    assert all(set(noise.apart) == {"row0"} for noise in noises_of(own).values()), "six tell"
+    assert not any(noise.apart for noise in noises_of(same).values()), "one does not"
+    alone = noise_of(same["step0"]).difference("row0", "row1")
+    found = noises_of(same)["step0"].difference("row0", "row1")
+    assert alone is not None and found is not None and found.se == pytest.approx(alone.se, rel=0.05)
 
 
 def test_of_two_rows_in_an_only_table_each_has_its_own_noise_at_least() -> None:
