@@ -464,8 +464,7 @@ TESTED_ELSEWHERE = {
     "tests/importers/test_intake.py hands over what it declares": "importers/importer.py",
     "tests/show/test_step_detail.py": "show/step_detail/sentences.py",
     "the tables, charts and sentences of tests/show use them": (
-        "metrics.py show/responses/charts.py show/kit/series_names.py show/kit/table_cells.py"
-        " show/kit/naming.py show/kit/theme.py"
+        "metrics.py show/responses/charts.py show/kit/series_names.py show/kit/table_cells.py show/kit/naming.py"
     ),
     "tests/ask/test_pair.py and tests/analysis/test_comparison.py": (
         "show/compare/comparison.py show/compare/differences.py"

@@ -204,7 +204,9 @@ def _shown(text: str) -> str:
 
 
 def _colour(text: str) -> str:
-    return text if re.fullmatch(r"#[0-9a-fA-F]{3,6}", text) else theme.QUIET
+    """A colour as it is, or the light one of `theme.paint`; that of quiet text for anything else."""
+    found = re.fullmatch(r"(?:var\(--[a-z0-9-]+,)?(#[0-9a-fA-F]{3,6})\)?", text)
+    return found[1] if found else theme.QUIET
 
 
 def _headline(notebook: NotebookNode) -> _Headline:

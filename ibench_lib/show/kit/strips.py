@@ -202,13 +202,13 @@ class _Axis:
 
 
 def _drawn(row: StripRow, axis: _Axis, lines: str, palette: str) -> str:
-    found, colour = row.found, theme.QUIET
+    found, colour = row.found, theme.paint("quiet")
     if found and row.clear:
-        colour = theme.palette(palette).of(row.mark)[1] if row.mark else theme.INK
+        colour = theme.palette(palette).paints(row.mark)[1] if row.mark else theme.paint("ink")
     parts = [lines]
     middle = _ROW_PX // 2
     if found and found.value > 0:
-        fill = colour if row.clear else "#fff"
+        fill = colour if row.clear else theme.paint("paper")
         if found.low is not None and found.high is not None:
             low, high = axis.x(max(found.low, 1e-9)), axis.x(found.high)
             line = f'x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"'

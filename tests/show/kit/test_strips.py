@@ -43,7 +43,7 @@ def texts(figure: ElementTree.Element) -> list[str | None]:
 def test_only_a_difference_beyond_noise_is_filled_and_has_a_word() -> None:
     figure = drawn(StripRow("a", CLEAR), StripRow("b", NOISY), StripRow("c", Ratio(2.0)))
     clear, noisy, single = figure.findall(".//circle")
-    assert clear.get("fill") == clear.get("stroke") != "#fff" == noisy.get("fill") == single.get("fill")
+    assert clear.get("fill") == clear.get("stroke") != "var(--paper,#ffffff)" == noisy.get("fill") == single.get("fill")
     assert texts(figure) == [
         "a", "1.50x better", "[1.25, 1.80]", "b", "0.90x, may be noise", "[0.70, 1.20]", "c", "2.00x", None,
     ]  # fmt: skip
