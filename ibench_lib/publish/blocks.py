@@ -36,7 +36,14 @@ _OF_NUMBERS = re.compile(r"\.(gt_row|gt_right)(?= \{)")
 _CELL_ID = re.compile(r'(<t[hd]\b[^>]*?) id="[^"]*"')
 _MARKED = re.compile(r'style="background-color: var\(--([a-z-]+)\); color: var\(--\1-ink\);"')
 _INDENT = re.compile(r">\s+<(/?(?:t[hdr]|tbody|thead)\b)")
-_SAID = re.compile(r'(<li(?: class="[^"]*")?|<td class="gt_sourcenote"[^>]*><span class="gt_from_md")>([^<]+)')
+_BETWEEN = re.compile(r"(?<=[\dx])(\s?(?:\[[^\]<]{3,40}\]|\([^)<]{1,20} to [^)<]{1,20}\)))(?=[ ▲▼✕†‡]*</td>)")
+"""An interval or a range behind a figure, at the end of a cell."""
+_NOTE = re.compile(r'<td class="gt_sourcenote"[^>]*><span class="gt_from_md">([^<]+)</span>')
+_NOTES = 120
+"""Notes of a table that are longer than so many characters are folded."""
+_SAID = re.compile(
+    r'(<li(?: class="[^"]*")?|<p class="of-table"|<td class="gt_sourcenote"[^>]*><span class="gt_from_md")>([^<]+)'
+)
 _SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥▲▼])")
 _LONG = 60
 """A sentence of so many characters stands once in a page; further ones link to it."""
@@ -108,7 +115,15 @@ class Blocks:
         without = _lean(_STYLE.sub("", markup[: title.start()] + markup[title.end() :]))
         caption = f'<caption id="{title[1]}">{title[2]}</caption>'
         labelled = re.sub(r"(<table [^>]*>)", lambda table: table[1] + caption, without, count=1)
-        return f'<div class="table" role="region" aria-labelledby="{title[1]}" tabindex="0">{labelled}</div>'
+        labelled = _BETWEEN.sub(r"<i>\1</i>", labelled)
+        notes = _NOTE.findall(labelled)
+        if sum(map(len, notes)) > _NOTES:
+            labelled = re.sub(r"<tfoot>.*?</tfoot>", "", labelled, flags=re.DOTALL)
+            said = "".join(f'<p class="of-table">{note}</p>' for note in notes)
+            folded = f'<details class="notes"><summary>How to read this table</summary>{said}</details>'
+        else:
+            folded = ""
+        return f'<div class="table" role="region" aria-labelledby="{title[1]}" tabindex="0">{labelled}</div>{folded}'
 
     def _once(self, found: re.Match[str]) -> str:
         """A generated sentence or the note of a table: what the page has said before is a link to it."""
