@@ -235,7 +235,7 @@ class _Headline(HTMLParser):
             self._open.append((tag, given))
         if (tag == "p" and given.get("class") == "tested") or (tag == "li" and self._within("ul", "statements")):
             self.sentences.append("")
-        elif tag == "figure":
+        elif tag == "figure" and given.get("class") != "heat":
             over_time = "over-time" in given.get("class", "").split()
             self.pictures.append(RateOverTime() if over_time else Strip())
         elif (strip := self._strip) and tag == "tr" and given.get("class") != "axis":

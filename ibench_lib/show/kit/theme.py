@@ -35,7 +35,7 @@ COLOURS: dict[str, tuple[str, str]] = {
     "status-ink": ("#3f4b57", "#c3cad2"),
     "classic-good": ("#c8e9c8", "#183c1f"),
     "classic-good-ink": ("#0f4d18", "#86d68f"),
-    "classic-bad": ("#f9d0cd", "#521f1d"),
+    "classic-bad": ("#fad6d3", "#521f1d"),
     "classic-bad-ink": ("#7c1410", "#ff9d97"),
     "classic-missed": ("#f7ecb0", "#443b0c"),
     "classic-missed-ink": ("#574700", "#f0dc7a"),
