@@ -22,6 +22,7 @@ from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.theme import COLOURS
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
@@ -33,14 +34,23 @@ _NEEDLESS = re.compile(r' (?:headers="[^"]*"|(?:row|col)span="1"|data-quarto-[a-
 _NUMBER_CELL = re.compile(r'(<td[^>]*?) class="gt_row gt_right"')
 _OF_NUMBERS = re.compile(r"\.(gt_row|gt_right)(?= \{)")
 _CELL_ID = re.compile(r'(<t[hd]\b[^>]*?) id="[^"]*"')
+_MARKED = re.compile(r'style="background-color: var\(--([a-z-]+)\); color: var\(--\1-ink\);"')
 _INDENT = re.compile(r">\s+<(/?(?:t[hdr]|tbody|thead)\b)")
-_SAID = re.compile(r'(<li(?: class="[^"]*")?|<td class="gt_sourcenote"[^>]*><span class="gt_from_md")>([^<]+)')
+_BETWEEN = re.compile(r"(?<=[\dx])(\s?(?:\[[^\]<]{3,40}\]|\([^)<]{1,20} to [^)<]{1,20}\)))(?=[ ▲▼✕†‡]*</td>)")
+"""An interval or a range behind a figure, at the end of a cell."""
+_NOTE = re.compile(r'<td class="gt_sourcenote"[^>]*><span class="gt_from_md">([^<]+)</span>')
+_NOTES = 120
+"""Notes of a table that are longer than so many characters are folded."""
+_SAID = re.compile(
+    r'(<li(?: class="[^"]*")?|<p class="of-table"|<td class="gt_sourcenote"[^>]*><span class="gt_from_md")>([^<]+)'
+)
 _SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥▲▼])")
 _LONG = 60
 """A sentence of so many characters stands once in a page; further ones link to it."""
 _LABEL = 40
 _EVEN = 1e-6
 _COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
+_PAINT = re.compile(r"var\(--([a-z0-9-]+),#[0-9a-f]{6}\)")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _TITLE = re.compile(
     r'\s*<tr class="gt_heading">\s*<td[^>]* class="gt_heading gt_title[^"]*" id="([^"]*)">(.*?)</td>\s*</tr>', re.DOTALL
@@ -88,7 +98,7 @@ class Blocks:
         if PLOTLY_MIME in data:
             return self._chart(data[PLOTLY_MIME])
         if "text/html" in data:
-            return _SAID.sub(self._once, self._table(data["text/html"]))
+            return _SAID.sub(self._once, self._table(_painted(data["text/html"])))
         return f"<pre>{html.escape(data['text/plain'])}</pre>" if "text/plain" in data else ""
 
     def _table(self, markup: str) -> str:
@@ -100,11 +110,20 @@ class Blocks:
         if style:
             own = re.findall(r"#table-[\w-]+", style[1])
             of_numbers = _OF_NUMBERS.sub(r":is(.\1, .gt_table td:not([class]))", style[1])
+            of_numbers = _in_tokens(of_numbers)
             self.styles[re.sub(r"#table-[\w-]+", TABLES_SCOPE, of_numbers) if own else of_numbers] = None
         without = _lean(_STYLE.sub("", markup[: title.start()] + markup[title.end() :]))
         caption = f'<caption id="{title[1]}">{title[2]}</caption>'
         labelled = re.sub(r"(<table [^>]*>)", lambda table: table[1] + caption, without, count=1)
-        return f'<div class="table" role="region" aria-labelledby="{title[1]}" tabindex="0">{labelled}</div>'
+        labelled = _BETWEEN.sub(r"<i>\1</i>", labelled)
+        notes = _NOTE.findall(labelled)
+        if sum(map(len, notes)) > _NOTES:
+            labelled = re.sub(r"<tfoot>.*?</tfoot>", "", labelled, flags=re.DOTALL)
+            said = "".join(f'<p class="of-table">{note}</p>' for note in notes)
+            folded = f'<details class="notes"><summary>How to read this table</summary>{said}</details>'
+        else:
+            folded = ""
+        return f'<div class="table" role="region" aria-labelledby="{title[1]}" tabindex="0">{labelled}</div>{folded}'
 
     def _once(self, found: re.Match[str]) -> str:
         """A generated sentence or the note of a table: what the page has said before is a link to it."""
@@ -184,8 +203,22 @@ def _lean(markup: str) -> str:
     Each header has a scope, which tells the same. A cell without a class is a number's, as the page's style knows. In
     the text of a cell, quotation marks are escaped.
     """
-    without = _NUMBER_CELL.sub(r"\1", _NEEDLESS.sub("", markup))
+    without = _NUMBER_CELL.sub(r"\1", _MARKED.sub(r'data-mark="\1"', _NEEDLESS.sub("", markup)))
     return _INDENT.sub(r"><\1", _CELL_ID.sub(r"\1", without))
+
+
+def _painted(markup: str) -> str:
+    """HTML of the library without the light colours next to its tokens: a page knows those."""
+    return _PAINT.sub(r"var(--\1)", markup)
+
+
+def _in_tokens(style: str) -> str:
+    """A style sheet of great_tables with tokens in place of the light colours that it was made with."""
+    style = style.replace("background-color: #FFFFFF;", "")  # it would cover the shadow at the edge of a table
+    for name in ("paper", "ink", "quiet", "rule"):
+        style = re.sub(COLOURS[name][0], f"var(--{name})", style, flags=re.IGNORECASE)
+    # Its own greys are those of lines.
+    return re.sub("#(?:d3d3d3|a8a8a8)", "var(--rule)", style, flags=re.IGNORECASE)
 
 
 def _evenly_spaced(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ibench_lib.paths import TEMPLATES
 from ibench_lib.publish.blocks import Blocks, evidence_in, json_for_script, markdown, packed
 from ibench_lib.publish.notebook import is_section, tags
 from ibench_lib.publish.prose import plain, prose
-from ibench_lib.show.kit.theme import TLDR_PLACE
+from ibench_lib.show.kit.theme import TLDR_PLACE, dark_colours, style_sheet
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
@@ -107,12 +107,12 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "image": text.image,
         "address": text.address,
         "sections": sections,
-        "style": template_text("post/post.css"),
+        "style": style_sheet() + template_text("post/post.css"),
         "table_style": "\n".join(maker.styles),
         "plotly": packed_plotly() if plotly else "",
         "scripts": scripts,
         "hashes": [script_hash(text) for text in (plotly, *scripts) if text],
-        "config": json_for_script(CHART_CONFIG),
+        "config": json_for_script({"plotly": CHART_CONFIG, "dark": dark_colours()}),
     }
     return _fitted(fill_template("post", post), most_bytes)
 

@@ -204,7 +204,9 @@ def _shown(text: str) -> str:
 
 
 def _colour(text: str) -> str:
-    return text if re.fullmatch(r"#[0-9a-fA-F]{3,6}", text) else theme.QUIET
+    """A colour as it is, or the light one of `theme.paint`; that of quiet text for anything else."""
+    found = re.fullmatch(r"(?:var\(--[a-z0-9-]+,)?(#[0-9a-fA-F]{3,6})\)?", text)
+    return found[1] if found else theme.QUIET
 
 
 def _headline(notebook: NotebookNode) -> _Headline:
@@ -233,7 +235,7 @@ class _Headline(HTMLParser):
             self._open.append((tag, given))
         if (tag == "p" and given.get("class") == "tested") or (tag == "li" and self._within("ul", "statements")):
             self.sentences.append("")
-        elif tag == "figure":
+        elif tag == "figure" and given.get("class") != "heat":
             over_time = "over-time" in given.get("class", "").split()
             self.pictures.append(RateOverTime() if over_time else Strip())
         elif (strip := self._strip) and tag == "tr" and given.get("class") != "axis":

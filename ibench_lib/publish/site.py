@@ -20,6 +20,7 @@ from ibench_lib.paths import FAILED_NOTEBOOK, SITE_FEED, SITE_INDEX, Workspace, 
 from ibench_lib.publish.page import fill_template, script_hash, template_text
 from ibench_lib.publish.prose import plain, prose
 from ibench_lib.publish.record import PAGE_NAME, PostRecord, read_record
+from ibench_lib.show.kit.theme import style_sheet
 
 TITLE = "Database benchmarks"
 
@@ -131,7 +132,7 @@ def index(posts: list[PostRecord], titles: Mapping[str, str]) -> bytes:
         "posts": shown,
         "servers": sorted({name for post in posts for name in _servers(post)}),
         "notebooks": sorted({post.notebook for post in posts}),
-        "style": template_text("post/post.css") + template_text("site/site.css"),
+        "style": style_sheet() + template_text("post/post.css") + template_text("site/site.css"),
         "script": script,
         "hash": script_hash(script),
     }

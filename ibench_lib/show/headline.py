@@ -35,7 +35,7 @@ from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
-from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, finding, strips
+from ibench_lib.show.kit.strips import COLOURED, FILLED, RATE_WORDS, StripRow, arrows_said, finding, heat, strips
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.theme import TLDR_PLACE
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
@@ -43,6 +43,8 @@ from ibench_lib.show.made_from.sentences import client_statements, host_statemen
 
 _MOST_CHANGES = 4
 _MOST_BUILDS = 3
+_MOST_STRIPS = 8
+_MOST_SAID = 5
 _WITH = " (with "
 _INDENT = "\u2003"
 
@@ -65,7 +67,11 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
         f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
         for text in headline_statements(frame, post.bases, metrics, steps)
     ]
-    sentences = f'<ul class="statements">{"".join(said)}</ul>'
+    sentences = f'<ul class="statements">{"".join(said[:_MOST_SAID])}</ul>'
+    if len(said) > _MOST_SAID:
+        rest = f'<ul class="statements">{"".join(said[_MOST_SAID:])}</ul>'
+        summary = count(len(said) - _MOST_SAID, "more sentence")
+        sentences += f'<details class="fold"><summary>{summary}</summary>{rest}</details>'
     strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
     if not strips:  # with nothing to compare it with, a result is its rate over time
         done = without_short(results(_of_steps(frame, steps).filter(pl.col("step_status") == "complete")))[0]
@@ -369,6 +375,7 @@ def strips_of(
 ) -> str:
     """The strips of all steps in which something is compared, or of `steps`, on one axis: HTML, empty if none is.
 
+    More than a screen has room for are a heat map, without intervals.
     Those of `last`, which only prepare what others measure, come after the others.
     """
     ratios = against_base(frame, bases, [figure.column])
@@ -399,15 +406,19 @@ def strips_of(
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
         whose = "the base of its own build" + (f", and of each base to {bases.first}" if of_bases else "")
+    many = len(titled) > _MOST_STRIPS
     shown = [row for _, rows in titled for row in rows]
     known = any(row.found is not None and row.found.low is not None for row in shown)
-    note = f"Each dot: the ratio to {whose}, with its interval. {FILLED}"
+    what, difference = ("figure", COLOURED) if many else ("dot", FILLED)
+    note = f"Each {what}: the ratio to {whose}{'' if many else ', with its interval'}. {difference}"
     if not known:
-        note = f"Each dot: the ratio to {whose}. One run of each: the noise is unknown."
-    note += arrows_said(shown)
+        note = f"Each {what}: the ratio to {whose}. One run of each: the noise is unknown."
+    if not many:
+        note += arrows_said(shown)
+    pictures = heat(places_of, figure.label or "Relative rates", palette) if many else strips(titled, palette)
     return (
         f'<p class="finding">{html.escape(finding(places_of))}</p>'
-        f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{html.escape(note)}</p>'
+        f'<div class="strips">{"".join(pictures)}</div><p class="key">{html.escape(note)}</p>'
     )
 
 

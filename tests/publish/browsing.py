@@ -76,16 +76,22 @@ def sentences(page: Page, section: str) -> list[str]:
 
 
 def serious_violations(page: Page) -> list[str]:
-    """What axe-core finds in the page that is serious or critical, each with the first element that it is about."""
+    """What axe-core finds in the page that is serious or critical, each with the first element that it is about.
+
+    Contrast is looked at on a dark screen, too.
+    """
     script = paths.workspace().build_dir(AXE_FOLDER) / "axe.min.js"
     assert script.is_file(), "no axe-core here; `make test` brings it"
     # The page's policy lets no script be added to it; the debugger's are not subject to it.
     page.evaluate(script.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate("axe.run(document, {runOnly: ['color-contrast'], resultTypes: ['violations']})")
+    page.emulate_media(color_scheme="light")
     assert found["passes"], "axe-core has looked at nothing"
     return [
         f"{item['impact']} {item['id']}: {item['help']}: {item['nodes'][0]['html']:.200}"
-        for item in found["violations"]
+        for item in [*found["violations"], *dark["violations"]]
         if item["impact"] in ("serious", "critical")
     ]
 

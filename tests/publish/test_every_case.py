@@ -46,6 +46,14 @@ CASES: dict[str, list[Run]] = {
     "nothing-measured": failed(lake(2, 1)),
     "all-steps-short": lake(2, 3, short=True),
 }
+NAMES_STAY = """() => [...document.querySelectorAll(".table")]
+  .filter(table => table.scrollWidth > table.clientWidth + 1 && table.querySelector("tbody .gt_stub")).map(table => {
+    table.scrollLeft = table.scrollWidth;
+    const name = table.querySelector("tbody .gt_stub").getBoundingClientRect(), box = table.getBoundingClientRect();
+    const stays = name.left >= box.left - 1 && name.right <= box.left + 0.6 * box.width;
+    table.scrollLeft = 0;
+    return stays ? "" : table.querySelector("caption").textContent;
+  }).filter(Boolean)"""
 WITHOUT_CHART = {"nothing-measured", "all-steps-short"}
 """Where there is nothing to draw on the first screen."""
 
@@ -67,6 +75,7 @@ def test_a_page_is_in_order_at_both_widths(case: str, home: Workspace, kernel: S
         page.evaluate("window.scrollTo({top: 0, behavior: 'instant'})")
         assert misplaced(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(NAMES_STAY) == [], "a table that scrolls keeps the names of its rows in sight"
         first = first_chart_px(page)
         if case in WITHOUT_CHART:
             assert page.locator(".headline figure").count() == 0

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
-from ibench_lib.show.kit.theme import PALETTES
+from ibench_lib.show.kit.theme import COLOURS, PALETTES
 from tests.publish.browsing import (
     UNNAMED_TABLE,
     Opened,
@@ -49,6 +49,21 @@ def test_every_chart_is_drawn_with_lines_that_go_somewhere(opened_demo: Opened) 
     assert "Seconds of get_min, cached" in titles
     assert all(paths > 0 for _, paths in drawn), drawn
     assert page.locator("a[href*='plotly'], .modebar-btn--logo, [data-title*='cloud' i]").count() == 0
+
+
+def test_charts_take_the_colours_of_the_screen_and_paper_is_light(opened_demo: Opened) -> None:
+    page = opened_demo.page
+    chart = page.locator("figure.chart").first
+    grounds = []
+    for options in ({"color_scheme": "dark"}, {"media": "print"}, {"media": "screen", "color_scheme": "light"}):
+        page.emulate_media(**options)
+        drawn = chart.evaluate(
+            "figure => [figure.querySelector('.main-svg').style.background, figure.dataset.drawn,"
+            " getComputedStyle(document.body).backgroundColor]"
+        )
+        grounds.append(drawn)
+    light, dark = map(rgb, COLOURS["paper"])
+    assert grounds == [[dark, "dark", dark], ["white", "light", light], ["white", "light", light]]
 
 
 def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None:
@@ -271,7 +286,7 @@ def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, b
         ])"""
     )
     colours = PALETTES[palette]
-    for glyph, mark in (("▲", colours.good), ("▼", colours.bad)):
+    for glyph, mark in (("▲", colours.of("good")), ("▼", colours.of("bad"))):
         found = {(fill, ink) for last, fill, ink in shown if last == glyph}
         assert found == {(rgb(mark[0]), rgb(mark[1]))}, glyph
 

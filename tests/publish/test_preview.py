@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from PIL import Image
+from PIL import Image, ImageColor
 
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.selection import choose
@@ -18,6 +18,7 @@ from ibench_lib.publish.post import build_post
 from ibench_lib.publish.preview import HEIGHT, MOST_PICTURES, PREVIEW_NAME, WIDTH, description, preview
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.strips import StripRow, strip
+from ibench_lib.show.kit.theme import COLOURS
 from tests.publish.posting import tiny_post
 from tests.shared import lake_of
 from tests.synthetic import Run
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.lake
 
 CLEAR = StripRow("slow", Ratio(0.5, 0.45, 0.55, 3, p=0.001))
 EVEN = StripRow("even", Ratio(1.0, 0.8, 1.25, 3, p=0.9))
-BLUE, BROWN, WHITE = (10, 61, 107), (122, 50, 0), (255, 255, 255)
+BLUE, BROWN, WHITE = (*(ImageColor.getrgb(COLOURS[name][0]) for name in ("good-ink", "bad-ink", "paper")),)
 BEIGE, LINE = (251, 220, 188), (0, 114, 178)
 
 

@@ -36,7 +36,7 @@ def markup(post: Selection) -> str:
 
 
 @pytest.mark.slow
-def test_it_says_what_won_by_how_much_and_what_noise_hides() -> None:
+def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.MonkeyPatch) -> None:
     post = chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10), *repeated("c", 5050, 20))
     slower, even = headline_statements(post.ask("step_throughput"), post.bases)
     assert re.fullmatch(
@@ -54,6 +54,12 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides() -> None:
     assert re.search(r'<p class="finding">qr100: 0\.50x, slower with b</p>', page)
     assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
     assert page.count('href="#evidence.step_throughput"') == 2, "each sentence leads to its query"
+    monkeypatch.setattr("ibench_lib.show.headline._MOST_STRIPS", 3)
+    monkeypatch.setattr("ibench_lib.show.headline._MOST_SAID", 1)
+    many = markup(post)
+    assert many.count("<figure") == many.count('<figure class="heat"') == 2, "too many for strips"
+    assert "Each figure: the ratio to cy10a. Coloured: a difference. Others may be noise" in many
+    assert "<summary>1 more sentence</summary>" in many
 
 
 @pytest.mark.slow

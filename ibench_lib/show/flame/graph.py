@@ -98,9 +98,8 @@ def _weighed(sides: Sequence[Side]) -> list[dict[Stack, tuple[int, float]]]:
 def markup(graph: Graph, palette: str = "default") -> str:
     """The figure with what is to be known of its sides."""
     colours = theme.palette(palette)
-    style = ";".join(
-        f"--{name}:{fill};--{name}-ink:{ink}" for name, (fill, ink) in (("more", colours.bad), ("less", colours.good))
-    )
+    sides = (("more", colours.paints("bad")), ("less", colours.paints("good")))
+    style = ";".join(f"--{name}:{fill};--{name}-ink:{ink}" for name, (fill, ink) in sides)
     told = "".join(f"<p>{html.escape(line)}</p>" for line in facts(graph))
     title = html.escape(graph.title)
     return (

@@ -23,7 +23,6 @@ MOST_POINTS = 2000
 Width = Literal["half", "full"]
 """How much of the page a chart takes."""
 
-_GRID = "#e8ecf0"
 _P = ParamSpec("_P")
 
 
@@ -129,7 +128,7 @@ def dip_bands(dips: pl.DataFrame, palette: str = "default", **place: str) -> lis
 
     `place`: the axes of the shapes; without them they are on the first x axis and reach through all panels.
     """
-    fill, ink = theme.palette(palette).bad
+    fill, ink = theme.palette(palette).of("bad")
     known = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, **place}
     return [
         {
@@ -187,8 +186,8 @@ def finish(
         bargap=0.25,
         showlegend=True,
     )
-    figure.update_xaxes(gridcolor=_GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
-    figure.update_yaxes(gridcolor=_GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
+    figure.update_xaxes(gridcolor=theme.GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
+    figure.update_yaxes(gridcolor=theme.GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
     if x:
         figure.update_xaxes(title_text=x, rangemode="tozero")
     if y:

@@ -75,7 +75,7 @@ class Grid:
             for mark in MARKS:
                 marked = [row for row, (_, cells) in enumerate(self.rows) if cells[position].mark == mark]
                 if marked:
-                    fill, ink = colours.of(mark)
+                    fill, ink = colours.paints(mark)
                     where = gt.loc.body(columns=column, rows=marked)
                     table = table.tab_style([gt.style.fill(fill), gt.style.text(color=ink)], where)
         for note in filter(self._explains, self.notes):

@@ -83,7 +83,7 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
 def _picture(
     title: str, rates: pl.DataFrame, dips: pl.DataFrame, row: dict[str, float], drawing: _Drawing, palette: str
 ) -> str:
-    fill, ink = theme.palette(palette).bad
+    fill, ink = theme.palette(palette).paints("bad")
     bottom, height = _LABELS_PX + _HIGH_PX, _LABELS_PX + _HIGH_PX + _AXIS_PX
     shapes = []
     for dip in dips.to_dicts():
@@ -112,7 +112,7 @@ def _picture(
 
 def _line(rates: pl.DataFrame, drawing: _Drawing) -> str:
     """Each second at its middle; where several share a point, both their smallest and their largest rate."""
-    colour, _ = theme.series(int(rates["dbms_position"][0]) - 1)
+    colour = theme.paint(theme.line_token(int(rates["dbms_position"][0]) - 1))
     points = []
     for t_s, bucket_s, low, high in rates.select("t_s", "bucket_s", "rate_min", "rate_max").iter_rows():
         x = drawing.x(t_s + bucket_s / 2)

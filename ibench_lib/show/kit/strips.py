@@ -25,6 +25,12 @@ _LEAST_APART = 0.22
 FILLED = "Filled: a difference. Hollow: may be noise."
 """What stands below strips with intervals."""
 
+_MOST_ABREAST = 5
+"""Columns of a heat map that has room for another one next to it."""
+
+COLOURED = "Coloured: a difference. Others may be noise, or are too small to count."
+"""What stands below heat maps of ratios whose noise is known."""
+
 LEAST_SPAN = 1.25
 """An axis reaches at least from 1 / this to this, so that a difference of a percent does not fill it."""
 
@@ -108,6 +114,52 @@ def strips(titled: Sequence[tuple[str, Sequence[StripRow]]], palette: str = "def
     """Strips that stand below each other, each with its title: all on one axis, so that dots can be compared."""
     span = span_of(row.found for _, rows in titled for row in rows if row.found)
     return [strip(title, rows, span, palette) for title, rows in titled]
+
+
+def heat(titled: Sequence[tuple[str, Sequence[StripRow]]], caption: str, palette: str = "default") -> list[str]:
+    """Figures of HTML that stand next to each other: a row for each title and a column for each label, without axes.
+
+    What is clear has the colours of its mark; its interval is the cell's title. For more titles than a screen has room
+    for as strips.
+    """
+    labels = list(dict.fromkeys(row.label for _, rows in titled for row in rows))
+    abreast = 2 if len(labels) <= _MOST_ABREAST else 1
+    share = math.ceil(len(titled) / abreast)
+    heads = "".join(f'<th scope="col">{html.escape(label)}</th>' for label in labels)
+    figures = []
+    for start in range(0, len(titled), share):
+        part = titled[start : start + share]
+        body = "".join(
+            f'<tr><th scope="row">{html.escape(title)}</th>{_heat_cells(labels, rows, palette)}</tr>'
+            for title, rows in part
+        )
+        said = f"{caption}: {part[0][0]} to {part[-1][0]}" if abreast == 2 else caption
+        figures.append(
+            f'<figure class="heat" tabindex="0"><table><caption>{html.escape(said)}</caption>'
+            f"<thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table></figure>"
+        )
+    return figures
+
+
+def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -> str:
+    of_label = {row.label: row for row in rows}
+    cells = []
+    for label in labels:
+        row = of_label.get(label)
+        style = ""
+        if row and row.mark:
+            fill, ink = theme.palette(palette).paints(row.mark)
+            style = f' style="background-color: {fill}; color: {ink}"'
+        said = (
+            f"{factor_text(row.found.value)}x"
+            if row and row.found and row.found.value > 0
+            else row.status
+            if row
+            else ""
+        )
+        told = f' title="{html.escape(row.text)}"' if row else ""
+        cells.append(f"<td{style}{told}>{html.escape(said)}</td>")
+    return "".join(cells)
 
 
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = "{most}{figure} with {name}") -> str:
@@ -202,13 +254,13 @@ class _Axis:
 
 
 def _drawn(row: StripRow, axis: _Axis, lines: str, palette: str) -> str:
-    found, colour = row.found, theme.QUIET
+    found, colour = row.found, theme.paint("quiet")
     if found and row.clear:
-        colour = theme.palette(palette).of(row.mark)[1] if row.mark else theme.INK
+        colour = theme.palette(palette).paints(row.mark)[1] if row.mark else theme.paint("ink")
     parts = [lines]
     middle = _ROW_PX // 2
     if found and found.value > 0:
-        fill = colour if row.clear else "#fff"
+        fill = colour if row.clear else theme.paint("paper")
         if found.low is not None and found.high is not None:
             low, high = axis.x(max(found.low, 1e-9)), axis.x(found.high)
             line = f'x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"'

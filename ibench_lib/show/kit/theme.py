@@ -12,39 +12,122 @@ Mark = Literal["good", "bad", "sla_failed", "status"]
 MARKS: tuple[Mark, ...] = get_args(Mark)
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-INK = "#1d2733"
-QUIET = "#5b6875"
-RULE = "#d9dfe5"
+
+COLOURS: dict[str, tuple[str, str]] = {
+    "paper": ("#ffffff", "#14171b"),
+    "ink": ("#1a1e23", "#e9ebee"),
+    "quiet": ("#5a636e", "#a7afb9"),
+    "rule": ("#d9dfe5", "#363d45"),
+    "grid": ("#e5e8ec", "#2a3037"),
+    "tint": ("#f4f7fa", "#1d2228"),
+    "shade": ("#b9c1ca", "#59636e"),
+    "link": ("#0b5cad", "#7ab8f0"),
+    "focus": ("#2f7fc4", "#7db3e8"),
+    "client": ("rgba(91,104,117,0.45)", "rgba(167,175,185,0.45)"),
+    # Blue and orange stay apart for every common kind of colour blindness.
+    "good": ("#d3e5f6", "#16344d"),
+    "good-ink": ("#0a4a7c", "#7cc4f0"),
+    "bad": ("#fbdcbc", "#4a2c14"),
+    "bad-ink": ("#7d3600", "#f5a96b"),
+    "missed": ("#dcdfe3", "#3a424b"),
+    "missed-ink": ("#30363d", "#dde1e6"),
+    "status": ("#eceff2", "#262c33"),
+    "status-ink": ("#3f4b57", "#c3cad2"),
+    "classic-good": ("#c8e9c8", "#183c1f"),
+    "classic-good-ink": ("#0f4d18", "#86d68f"),
+    "classic-bad": ("#fad6d3", "#521f1d"),
+    "classic-bad-ink": ("#7c1410", "#ff9d97"),
+    "classic-missed": ("#f7ecb0", "#443b0c"),
+    "classic-missed-ink": ("#574700", "#f0dc7a"),
+    "warning": ("#fdf6e3", "#2e2714"),
+    "warning-line": ("#c8a24a", "#94783a"),
+    "frame": ("#f7dcae", "#5b4524"),
+    "kernel": ("#cfe0ee", "#23405a"),
+    "nameless": ("#e9ecef", "#2b323a"),
+    "hit": ("#ffe14d", "#766200"),
+    # Lines of charts, after Okabe and Ito; their yellow is left out, it is too light for a line on white.
+    "line-1": ("#0072b2", "#4fa8e0"),
+    "line-2": ("#d55e00", "#f2893c"),
+    "line-3": ("#009e73", "#2fc79b"),
+    "line-4": ("#cc79a7", "#e39cc4"),
+    "line-5": ("#56b4e9", "#a5dcfa"),
+    "line-6": ("#8a6d00", "#cfae3a"),
+    "line-7": ("#5a4fcf", "#a79ff5"),
+    "line-8": ("#4d4d4d", "#b4b4b4"),
+}
+"""Each colour of pages by its name: on a light and on a dark screen. Paper is light. No two have one light colour."""
+
+SIZES: dict[str, str] = {
+    "title": "1.875rem",
+    "section": "1.4rem",
+    "caption": "1.19rem",
+    "head": "0.9375rem",
+    "table": "0.875rem",
+    "note": "0.8125rem",
+    "axis": "0.6875rem",
+    "gap": "0.5rem",
+    "block": "1rem",
+    "figure": "1.75rem",
+    "part": "3rem",
+}
+"""Sizes of type, then spaces, by their names in style sheets."""
+
+INK, QUIET, RULE, GRID, CLIENT = (COLOURS[name][0] for name in ("ink", "quiet", "rule", "grid", "client"))
 
 TLDR_PLACE = "<!-- tl;dr -->"
 """Where a page puts its author's tl;dr into a first screen: behind what was tested, before what was found."""
 
 
+def paint(name: str) -> str:
+    """A colour for HTML and SVG: a page shows the light or the dark one, a notebook, which has no tokens, the light."""
+    return f"var(--{name},{COLOURS[name][0]})"
+
+
+def style_sheet() -> str:
+    """The tokens as CSS: `--<name>` for each colour and size, with the dark colours on dark screens only."""
+    light, dark = (";".join(f"--{name}:{pair[place]}" for name, pair in COLOURS.items()) for place in (0, 1))
+    sizes = ";".join(f"--{name}:{size}" for name, size in SIZES.items())
+    marks = "".join(
+        f"td[data-mark={name}]{{background:var(--{name});color:var(--{name}-ink)}}"
+        for name in COLOURS
+        if f"{name}-ink" in COLOURS
+    )
+    return (
+        f":root{{color-scheme:light dark;--font:{FONT};{sizes};{light}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+        f"@media print{{:root{{color-scheme:light}}}}\n{marks}\n"
+    )
+
+
+def dark_colours() -> dict[str, str]:
+    """Light colour -> dark colour, for charts whose colours are data."""
+    return dict(COLOURS.values()) | {"white": COLOURS["paper"][1]}
+
+
 @dataclass(frozen=True)
 class Palette:
-    """Background and text colour of each mark. A glyph next to it always says the same as the colour."""
+    """The colours of marks, by what their tokens begin with. A glyph next to a mark says the same as its colour."""
 
-    good: tuple[str, str]
-    bad: tuple[str, str]
-    sla_failed: tuple[str, str]
-    status: tuple[str, str] = ("#eceff2", "#3f4b57")
+    prefix: str = ""
+
+    def token(self, mark: Mark) -> str:
+        """The token of a mark's cell; that of its text ends in -ink."""
+        return mark if mark == "status" else f"{self.prefix}{mark.replace('sla_failed', 'missed')}"
 
     def of(self, mark: Mark) -> tuple[str, str]:
-        """The colours of a mark: of the cell and of its text."""
-        colours: tuple[str, str] = getattr(self, mark)
-        return colours
+        """The light colours of a mark: of the cell and of its text."""
+        return COLOURS[self.token(mark)][0], COLOURS[f"{self.token(mark)}-ink"][0]
+
+    def paints(self, mark: Mark) -> tuple[str, str]:
+        """The same for HTML and SVG (`paint`)."""
+        return paint(self.token(mark)), paint(f"{self.token(mark)}-ink")
 
 
-PALETTES: dict[str, Palette] = {
-    # Blue and orange stay apart for every common kind of colour blindness.
-    "default": Palette(good=("#d3e5f6", "#0a3d6b"), bad=("#fbdcbc", "#7a3200"), sla_failed=("#dcdfe3", "#30363d")),
-    "classic": Palette(good=("#c8e9c8", "#0f4d18"), bad=("#f7c6c3", "#7c1410"), sla_failed=("#f7ecb0", "#574700")),
-}
+PALETTES: dict[str, Palette] = {"default": Palette(), "classic": Palette("classic-")}
 
 GLYPHS: dict[Mark, str] = {"good": "▲", "bad": "▼", "sla_failed": "✕"}
 
-# After Okabe and Ito; the yellow is left out, it is too light for a line on white.
-SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#8a6d00", "#5a4fcf", "#4d4d4d")
+LINES = tuple(name for name in COLOURS if name.startswith("line-"))
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
@@ -60,9 +143,14 @@ def palette(name: str) -> Palette:
     return PALETTES[name]
 
 
+def line_token(position: int) -> str:
+    """The token of the colour of the dbms at a position counted from 0."""
+    return LINES[position % len(LINES)]
+
+
 def series(position: int) -> tuple[str, str]:
-    """Colour and dash of the dbms at a position counted from 0: the same dbms looks the same in every chart."""
-    return SERIES[position % len(SERIES)], DASHES[position // len(SERIES) % len(DASHES)]
+    """Light colour and dash of the dbms at a position: the same dbms looks the same in every chart."""
+    return COLOURS[line_token(position)][0], DASHES[position // len(LINES) % len(DASHES)]
 
 
 def inert(text: object) -> str:

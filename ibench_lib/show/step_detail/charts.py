@@ -245,8 +245,8 @@ def _colour(panel: Panel, line: Line, position: int) -> str:
     if line.limit:
         return theme.QUIET
     if panel is RESPONSES:
-        return (theme.INK, theme.SERIES[1], theme.SERIES[3])[position]
-    return theme.SERIES[position % len(theme.SERIES)]
+        return (theme.INK, theme.series(1)[0], theme.series(3)[0])[position]
+    return theme.series(position)[0]
 
 
 def _shares(place: _Place, shares: pl.DataFrame) -> list[dict[str, Any]]:

@@ -24,7 +24,6 @@ from ibench_lib.show.kit.drawing import (
 )
 from ibench_lib.show.kit.theme import inert
 
-_CLIENT_INK = "rgba(91, 104, 117, 0.45)"
 _PALE = 0.4
 """How opaque the lines of the repeats are that a panel does not show strong."""
 
@@ -172,8 +171,8 @@ def _lines(run: _RunOf, columns: tuple[str, str, str], decimals: int, *, strong:
     lines: list[dict[str, Any]] = [
         {
             "type": "scatter", "x": of_client["t_s"].to_list(), "y": plotted(of_client[middle], decimals),
-            "mode": line_mode(of_client[middle]), "line": {"color": _CLIENT_INK, "width": 1},
-            "marker": {"color": _CLIENT_INK, "size": 5}, "name": f"client {client}", "meta": ASIDE,
+            "mode": line_mode(of_client[middle]), "line": {"color": theme.CLIENT, "width": 1},
+            "marker": {"color": theme.CLIENT, "size": 5}, "name": f"client {client}", "meta": ASIDE,
             "showlegend": False,
         }
         for client, of_client in sorted(parts.items() if strong else ())

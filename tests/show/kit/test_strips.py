@@ -12,6 +12,7 @@ from ibench_lib.show.kit.strips import (
     StripRow,
     arrows_said,
     finding,
+    heat,
     span_of,
     strip,
     strips,
@@ -43,11 +44,28 @@ def texts(figure: ElementTree.Element) -> list[str | None]:
 def test_only_a_difference_beyond_noise_is_filled_and_has_a_word() -> None:
     figure = drawn(StripRow("a", CLEAR), StripRow("b", NOISY), StripRow("c", Ratio(2.0)))
     clear, noisy, single = figure.findall(".//circle")
-    assert clear.get("fill") == clear.get("stroke") != "#fff" == noisy.get("fill") == single.get("fill")
+    assert clear.get("fill") == clear.get("stroke") != "var(--paper,#ffffff)" == noisy.get("fill") == single.get("fill")
     assert texts(figure) == [
         "a", "1.50x better", "[1.25, 1.80]", "b", "0.90x, may be noise", "[0.70, 1.20]", "c", "2.00x", None,
     ]  # fmt: skip
     assert len(figure.findall(".//line[@class='interval']")) == 2, "one run has no interval"
+
+
+def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
+    steps = [(f"step {number}", [StripRow("a", CLEAR), StripRow("b", NOISY)]) for number in range(3)]
+    steps[0] = ("<step>", [StripRow("b", status="failed")])
+    first, last = map(ElementTree.fromstring, heat(steps, "Rates"))
+    assert [figure.findtext(".//caption") for figure in (first, last)] == [
+        "Rates: <step> to step 1",
+        "Rates: step 2 to step 2",
+    ]
+    assert [head.text for head in first.findall(".//th[@scope='col']")] == ["b", "a"]
+    rows = [[cell.text for cell in row] for row in first.findall("table/tbody/tr")]
+    assert rows == [["<step>", "failed", None], ["step 1", "0.90x", "1.50x"]]
+    noisy, clear = first.findall("table/tbody/tr[2]/td")
+    assert noisy.get("style") is None and noisy.get("title") == "0.90x [0.70, 1.20], may be noise"
+    assert "var(--good," in str(clear.get("style"))
+    assert len(heat([("x", [StripRow(label, CLEAR) for label in "abcdef"])], "Rates")) == 1
 
 
 def test_dots_stand_on_a_logarithmic_axis_around_one() -> None:

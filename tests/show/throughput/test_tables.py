@@ -62,7 +62,7 @@ def test_a_cell_has_the_throughput_and_below_it_the_ratio_to_the_base() -> None:
 def test_the_palette_decides_the_colours() -> None:
     frame = asked("step_throughput", *pairs_of_runs())
     for name in ("default", "classic"):
-        good, _ = theme.PALETTES[name].good
+        good, _ = theme.PALETTES[name].paints("good")
         assert good in ib.throughput_table(frame, "system.b", palette=name).as_raw_html()
     with pytest.raises(ParameterError, match="palette 'clasic' does not exist"):
         ib.throughput_table(frame, palette="clasic")

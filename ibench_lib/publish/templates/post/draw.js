@@ -29,19 +29,29 @@
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
 
-  const config = JSON.parse(document.getElementById("chart-config").textContent);
+  const { plotly: config, dark } = JSON.parse(document.getElementById("chart-config").textContent);
+  const darkScreen = window.matchMedia("screen and (prefers-color-scheme: dark)");
   const code = document.createElement("script");
   code.textContent = await unpack(document.getElementById("plotly")); // runs because the page's policy names its hash
   document.head.append(code);
 
   const charts = new Map(figures.map((figure) => [figure, null]));
 
-  function show(figure) {
-    if (figure.dataset.drawn) return;
-    figure.dataset.drawn = "yes";
-    const chart = JSON.parse(charts.get(figure));
-    Plotly.newPlot(figure.querySelector(".plot"), chart.data, chart.layout, config);
+  // The data of a chart has the colours of a light screen, each as a text of its own.
+  function read(figure, light) {
+    const text = charts.get(figure);
+    return JSON.parse(light ? text : text.replace(/"(#[0-9a-f]{6}|rgba[^"]*|white)"/g, (all, colour) => `"${dark[colour] || colour}"`));
   }
+
+  function show(figure, light = !darkScreen.matches) {
+    const scheme = light ? "light" : "dark";
+    if (figure.dataset.drawn === scheme) return;
+    const chart = read(figure, light);
+    Plotly[figure.dataset.drawn ? "react" : "newPlot"](figure.querySelector(".plot"), chart.data, chart.layout, config);
+    figure.dataset.drawn = scheme;
+  }
+  const drawn = () => figures.filter((figure) => figure.dataset.drawn);
+  darkScreen.addEventListener("change", () => drawn().forEach((figure) => show(figure)));
 
   async function draw(figure) {
     if (charts.get(figure) === null) charts.set(figure, await unpack(figure.querySelector("script")));
@@ -57,14 +67,16 @@
   window.addEventListener("beforeprint", () => {
     figures.forEach((figure) => {
       if (charts.get(figure) === null) return;
-      show(figure);
+      show(figure, true);
       const width = PAPER_PX * (figure.classList.contains("half") ? 0.49 : 1);
       Plotly.relayout(figure.querySelector(".plot"), { width, autosize: false });
     });
   });
   window.addEventListener("afterprint", () => {
-    const drawn = figures.filter((figure) => figure.dataset.drawn);
-    drawn.forEach((figure) => Plotly.relayout(figure.querySelector(".plot"), { width: null, autosize: true }));
+    drawn().forEach((figure) => {
+      Plotly.relayout(figure.querySelector(".plot"), { width: null, autosize: true });
+      show(figure);
+    });
   });
 
   // There is no time to wait for anything when the page is about to be printed.

@@ -100,7 +100,7 @@ def sysbench_ratios_chart(frame: pl.DataFrame, base: str | Bases, palette: str =
     top = round(_TITLE_PX + tall + 12)
     figure.update_layout(height=top + 24 + _ROW_PX * max(len(rows), 4))
     finish(figure, title, x=None, y=None)
-    good, bad = theme.palette(palette).good, theme.palette(palette).bad
+    good, bad = theme.palette(palette).of("good"), theme.palette(palette).of("bad")
     figure.update_layout(
         title={"x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 12, "l": 8}},
         margin={"l": 8, "r": 8, "t": top, "b": 16},
