@@ -125,7 +125,6 @@ def test_the_readme_says_which_servers_benchmarks_and_files_there_are() -> None:
     for words in (
         "No PostgreSQL",
         "**No percentiles of other clients** than sysbench",
-        "nor your own Lua files",
         "**No import of other tools' logs** except those of sysbench",
     ):
         assert words in text

@@ -14,6 +14,9 @@ from ibench_lib.base import debian
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.workloads.sysbench.lua_files import options_of, require_options
+from ibench_lib.workloads.sysbench.microbenchmarks import OURS
+from ibench_lib.workloads.sysbench.options import Options
 from ibench_lib.workloads.workload import ProgramHere
 
 VARIABLE = "IBENCH_SYSBENCH"
@@ -66,6 +69,26 @@ def sysbench_here() -> ProgramHere:
     if why:
         return ProgramHere("sysbench", None, why, FIX)
     return ProgramHere("sysbench", f"{known['version']} at {path}")
+
+
+def why_not(options: Options) -> str | None:
+    """What speaks against the tests with options of an experiment, by what their scripts say; None for nothing."""
+    binary = find_sysbench()
+    if shutil.which(binary) is None:
+        return None  # `sysbench_here` says so
+    try:
+        bundled = folder_of_tests(binary)
+        for test in filter(None, [options.prepare, *options.tests]):
+            if test.known.is_own:
+                script = options.lua_files[test.known.script].path
+            elif test.options:
+                script = str((OURS if test.known.is_ours else bundled) / f"{test.known.script}.lua")
+            else:
+                continue
+            require_options(script, options_of(binary, script, str(bundled)), test.options)
+    except CannotDrive as error:
+        return str(error)
+    return None
 
 
 def folder_of_tests(program: str) -> Path:
