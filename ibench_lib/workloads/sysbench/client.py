@@ -20,6 +20,7 @@ EVENTS = Path(__file__).with_name("events.lua")
 _BINS, _LARGEST_MS, _SMALLEST_MS = 1024, 100_000.0, 0.001
 _WORDS = re.compile(r"ibench-(interval|total) (\S+) (\S+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)(?: (\d+) (\S*))?")
 _BAD = re.compile(r"\b(FATAL|ALERT|WARNING|PANIC)\b")
+_QUEUE_FULL = "The event queue is full"
 _LATE = 0.02
 """By this share fewer transactions than the rate asks for make a generator that is late."""
 _OF_SCRIPTS = {"tables", "table-size", "mysql-storage-engine"}
@@ -92,6 +93,11 @@ class Sysbench(Program):
             return ()
         if found := _WORDS.fullmatch(line):
             return self._interval(found)
+        if _QUEUE_FULL in line:
+            raise Unreadable(
+                f"the server could not keep up with {self._rate:,} transactions/s: sysbench's queue of them is full"
+                f" after second {math.floor(self._end_s)}"
+            )
         # The rest is what sysbench prints for people, unless it is bad news.
         return None if line.startswith("ibench-") or _BAD.search(line) else ()
 

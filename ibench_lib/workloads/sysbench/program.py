@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -24,6 +25,7 @@ VARIABLE = "IBENCH_SYSBENCH"
 
 FIX = f"make sysbench, or install sysbench 1.0 yourself, or set {VARIABLE} to its program"
 _FOLDER, _LAUNCHER = "sysbench", "sysbench-unpacked"
+_DRIVERS = re.compile(r"Compiled-in database drivers:\n(?: .*\n?)*")
 _TESTS_MARK = "oltp_common.lua"
 
 
@@ -51,6 +53,17 @@ def _identity(path: str) -> dict[str, str]:
     return {"version": said.strip()[:80], "sha256": digest, "name": os.path.basename(path)} if said.strip() else {}
 
 
+@cache
+def _has_driver(path: str) -> bool:
+    """Whether it can reach a server of MySQL's family; True where it does not say."""
+    try:
+        said = subprocess.run([path, "--help"], capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return True
+    found = _DRIVERS.search(said)
+    return found is None or "mysql - " in found[0]
+
+
 def sysbench_here() -> ProgramHere:
     """What `ibench doctor` says of it, and why a run cannot begin."""
     path, known = find_sysbench(), identity()
@@ -59,6 +72,8 @@ def sysbench_here() -> ProgramHere:
         why = f"{path}: there is no such program" + ("" if os.sep in path else " on PATH")
     elif not known:
         why = f"{path} does not run"
+    elif known["version"].startswith("sysbench 1.") and not _has_driver(shutil.which(path) or path):
+        why = f"{path} has been built without the driver of MySQL"
     elif not known["version"].startswith("sysbench 1."):
         why = f"{path} is {known['version']!r}: ibench drives sysbench 1.0 and later"
     else:

@@ -56,6 +56,10 @@ def test_what_was_unpacked_in_the_project_is_found_last(
         (None, "{}: there is no such program"),
         ("exit 3", "{} does not run"),
         ("echo sysbench 0.4.12", "{} is 'sysbench 0.4.12': ibench drives sysbench 1.0 and later"),
+        (
+            "echo sysbench 1.0.20; echo Compiled-in database drivers:; echo '  pgsql - PostgreSQL driver'",
+            "{} has been built without the driver of MySQL",
+        ),
         ("echo sysbench 1.0.20", "{} has come without its tests: no oltp_common.lua in "),
     ],
 )

@@ -192,6 +192,13 @@ def test_what_the_server_counted_beyond_is_an_attention_unless_something_was_sen
     assert frame["retries"].to_list() == [2, 2, 2] and ib.sysbench_counted_statements(frame) == []
 
 
+def test_what_a_script_of_ones_own_sends_is_not_held_against_the_server(workspace: Workspace) -> None:
+    write(workspace, Run("a"), {"oltp_write_only.t1": 20}, wrong=3)
+    frame = answer(reader.lake(workspace), "sysbench_statements")
+    assert ib.sysbench_counted_statements(frame) != []
+    assert ib.sysbench_counted_statements(frame.with_columns(pl.lit("your own").alias("test_group"))) == []
+
+
 @pytest.mark.parametrize(("moved", "is_loud"), [(3, False), (-3, True)])
 def test_a_write_that_changes_no_row_is_another_statement_to_sysbench(
     workspace: Workspace, moved: int, is_loud: bool
