@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from ibench_lib.client.external import CannotDrive, Program, Target, private_fil
 from ibench_lib.client.intervals import Counted, Reading, Unreadable
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.command.lines import LineReader, Pattern
-from ibench_lib.workloads.command.placeholders import PASSWORD, filled, named_in
+from ibench_lib.workloads.command.placeholders import PASSWORD, PYTHON, filled, named_in
 
 MOST_SCRIPT_BYTES = 1_000_000
 
@@ -31,7 +32,11 @@ class Command(Program):
             "socket": target.socket, "host": target.host, "port": target.port, "user": target.user,
             "database": target.database, "option_file": target.option_file,
         }  # fmt: skip
-        known: dict[str, object] = {**given["values"], **{name: value for name, value in server.items() if value}}
+        known: dict[str, object] = {
+            PYTHON: sys.executable,
+            **given["values"],
+            **{name: value for name, value in server.items() if value},
+        }
         for name, (path, digest) in given["scripts"].items():
             known[name] = _unchanged(name, path, digest)
         named = {name for argument in given["argv"] for name in named_in(argument)}

@@ -14,7 +14,7 @@ from ibench_lib.base.strict_yaml import suggestion
 from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads.command.lines import AMOUNTS, SAID
-from ibench_lib.workloads.command.placeholders import OF_THE_SERVER, OF_THE_STEP, PASSWORD, named_in
+from ibench_lib.workloads.command.placeholders import OF_THE_SERVER, OF_THE_STEP, PASSWORD, PYTHON, named_in
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds, Strict
 
 MOST_SCRIPT_BYTES = 1_000_000
@@ -22,7 +22,7 @@ MOST_SCRIPT_BYTES = 1_000_000
 _Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 _StepName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 _Column = Annotated[int, Field(ge=1, le=1000)]
-_TAKEN = frozenset((*OF_THE_SERVER, *OF_THE_STEP, PASSWORD))
+_TAKEN = frozenset((*OF_THE_SERVER, *OF_THE_STEP, PASSWORD, PYTHON))
 
 
 def _pattern(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 OF_THE_SERVER = ("socket", "host", "port", "user", "database", "option_file")
+PYTHON = "python"
 OF_THE_STEP = ("seconds", "threads", "amount", "seed")
 PASSWORD = "password"
 

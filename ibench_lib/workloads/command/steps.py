@@ -9,7 +9,7 @@ from ibench_lib.client.spec import Spec
 from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.command.options import Command, MeasuredCommand, Options, Setup
-from ibench_lib.workloads.command.placeholders import OF_THE_SERVER, PASSWORD
+from ibench_lib.workloads.command.placeholders import OF_THE_SERVER, PASSWORD, PYTHON
 from ibench_lib.workloads.workload import Check, Operation, StepKind, Work, Worker
 
 OPERATIONS = (
@@ -59,7 +59,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
         if is_timed:
             own["seconds"] = f"{seconds:g}"
         files = {*options.scripts, *options.private_files}
-        known = {*own, *OF_THE_SERVER, *files, PASSWORD}
+        known = {*own, *OF_THE_SERVER, *files, PASSWORD, PYTHON}
         for place in named:
             if place not in known:
                 raise ExperimentError(

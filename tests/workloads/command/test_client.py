@@ -9,6 +9,7 @@ import shlex
 import signal
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -48,9 +49,13 @@ def ran(chosen: Options, target: Target = TARGET) -> tuple[Driven, list[dict[str
 
 def test_arguments_are_filled_and_no_shell_reads_them() -> None:
     chosen = options(
-        {"name": "x", "argv": ["p", "{socket}", "{user} $(id)", "{option_file}", "{{x}}"], "total": "(?P<count>1)"}
+        {
+            "name": "x",
+            "argv": ["p", "{socket}", "{user} $(id)", "{option_file}", "{{x}}", "{python}"],
+            "total": "(?P<count>1)",
+        }
     )
-    assert Command(details(chosen), TARGET).argv == ["p", "/s", "u $(id)", "/o", "{x}"]
+    assert Command(details(chosen), TARGET).argv == ["p", "/s", "u $(id)", "/o", "{x}", sys.executable]
 
 
 def test_a_private_file_has_the_password_and_only_this_user_can_read_it() -> None:

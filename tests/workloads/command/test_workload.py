@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +42,6 @@ def loaded(folder: Path, name: str, **changes: str) -> LoadedExperiment:
     path = folder / f"{name}.yaml"
     path.write_text(text)
     return load_experiment(path)
-
-
-@pytest.fixture(autouse=True)
-def python_with_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`python3` is one that has a driver, as docs/command.md expects."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 def ran(experiment: LoadedExperiment, build: Build, workspace: Workspace) -> Manifest:
@@ -139,7 +132,7 @@ def test_mysqlslap(
 
 
 def test_a_program_that_is_not_there_ends_an_experiment_before_it_starts(tmp_path: Path) -> None:
-    experiment = loaded(tmp_path, "counter", **{"argv: [python3": "argv: [no-such-python"})
+    experiment = loaded(tmp_path, "counter", **{'argv: ["{python}"': "argv: [no-such-python"})
     with pytest.raises(HostUnfit) as caught:
         require_program(experiment.workload, experiment.spec.workload)
     assert caught.value.what == "benchmark: command needs no-such-python: there is no such program on PATH"
