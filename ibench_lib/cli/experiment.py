@@ -61,7 +61,7 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     from ibench_lib.runner.space import require_space
 
     loaded, place = load_experiment(experiment), workspace()
-    require_program(loaded.workload)
+    require_program(loaded.workload, loaded.spec.workload)
     with ExperimentProgress(err, None) as progress:
         planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
     forecaster = Forecaster(place)

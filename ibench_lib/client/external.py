@@ -12,6 +12,7 @@ the step (`Seconds`). What it does not print stays NULL, and the reasons go to t
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import json
 import os
@@ -30,7 +31,7 @@ from typing import Any
 
 from ibench_lib.base.tether import tethered
 from ibench_lib.client.intervals import CountedSeconds, IntervalCount, Reading, Seconds, Unreadable, require_possible
-from ibench_lib.client.program_threads import BUSY, ProgramThreads
+from ibench_lib.client.program_threads import BUSY, ProgramThreads, children, runs
 from ibench_lib.client.spec import Spec
 
 LINE_BYTES, MOST_BYTES, TAIL_BYTES = 1 << 16, 256 << 20, 4096
@@ -39,6 +40,7 @@ LATE_S, LATE_SHARE, KILL_AFTER_S = 10.0, 0.1, 2.0
 READY_S = 120.0
 """How long a program may take to connect."""
 _SHOWN, _QUOTED = 120, 3
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class Program(ABC):
@@ -51,12 +53,14 @@ class Program(ABC):
     ready : the line by which it says that it is connected. It then begins its load when a line comes on its standard
         input, which is the common start of the step. None: it begins when it is started.
     counts : whether it says `IntervalCount` things, all of them exact; else it says `Reading`s.
+    at_most_s : after how long one that does not end by the clock of its step is killed. None: never.
     """
 
     argv: Sequence[str]
     environment: Mapping[str, str] = {}
     ready: str | None = None
     counts = False
+    at_most_s: float | None = None
 
     @abstractmethod
     def read_line(self, line: str) -> Reading | Sequence[IntervalCount] | None:
@@ -72,6 +76,11 @@ class Program(ABC):
     def limits(self) -> Sequence[tuple[float, str]]:
         """How near it came to limits other than the CPU of its threads: shares of a limit, each with the reason."""
         return ()
+
+
+def _children() -> list[int]:
+    """The child processes of this one, also those that have ended; empty where the kernel does not say."""
+    return children(os.getpid())
 
 
 class CannotDrive(Exception):
@@ -128,11 +137,15 @@ class RunningProgram:
     ----------
     seconds : what it has said of its intervals.
     read, unread : lines that said something of an interval, and those that could not be read.
+    left : processes that it has left behind.
     loads : whether its load has begun.
     """
 
-    def __init__(self, program: Program, operation: str, emit: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, program: Program, operation: str, emit: Callable[[dict[str, Any]], None], secret: str = ""
+    ) -> None:
         self.program = program
+        self._secret = secret
         self.seconds = CountedSeconds(emit) if program.counts else Seconds(operation, emit)
         self.read = self.unread = 0
         self.error: str | None = None
@@ -150,6 +163,7 @@ class RunningProgram:
         self._ended_at = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._selector = selectors.DefaultSelector()
+        self._adopts, self.left = False, 0
 
     @property
     def name(self) -> str:
@@ -177,7 +191,9 @@ class RunningProgram:
 
         What goes wrong is in `error`; what it said before is kept.
         """
-        at_most_s = None if seconds is None else seconds + max(LATE_S, LATE_SHARE * seconds)
+        at_most_s = self.program.at_most_s
+        if seconds is not None:
+            at_most_s = seconds + max(LATE_S, LATE_SHARE * seconds)
         self.loads, self._start_ns = True, start_ns
         try:
             if self.program.ready is None:
@@ -203,17 +219,34 @@ class RunningProgram:
         process = self._process
         if process is None or process.returncode is not None:
             return
+        if self._status is not None and self._adopts:
+            self.left = sum(map(runs, _children()))
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         if self._status is None:
             self._wait(process.pid)
         process.returncode = os.waitstatus_to_exitcode(self._status or 0)
+        self._end_orphans()
         os.close(self._exited)
         self._selector.close()
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):  # what was not written to it
                     stream.close()
+
+    def adopt(self) -> None:
+        """Have what the program leaves behind become children of this process, which has no others, and end with it."""
+        self._adopts = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+    def _end_orphans(self) -> None:
+        """End what has left the process group, as a daemon does; what these have started comes here in turn."""
+        until = time.monotonic() + KILL_AFTER_S
+        while self._adopts and (orphans := _children()) and time.monotonic() < until:
+            for pid in orphans:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
 
     def _begin(self) -> None:
         process = self._process = subprocess.Popen(
@@ -291,7 +324,7 @@ class RunningProgram:
         readings: list[Reading | IntervalCount] = []
         texts: list[tuple[int, str]] = []
         wrong: str | None = None
-        for line in lines:
+        for line in map(self._without_secret, lines):
             if not self._is_ready and line is not None and line == self.program.ready:
                 self._is_ready = True
                 continue
@@ -320,6 +353,10 @@ class RunningProgram:
         if wrong:
             self._fail(wrong)
 
+    def _without_secret(self, line: str | None) -> str | None:
+        """A line without the password: lines that nobody can read are quoted."""
+        return line.replace(self._secret, "***") if line and self._secret else line
+
     def _add(self, readings: Sequence[Reading | IntervalCount], arrived_s: float) -> None:
         self.seconds.add(readings, arrived_s)  # type: ignore[arg-type]  # a program says one kind only (`counts`)
 
@@ -347,7 +384,7 @@ class RunningProgram:
     def _tail(self) -> str:
         """What it said last on its standard error, as the end of a sentence; empty if it said nothing there."""
         said = self._errors.decode(errors="replace").strip().splitlines()
-        return f": {_shown(said[-1], 400)}" if said else ""
+        return f": {_shown(self._without_secret(said[-1]), 400)}" if said else ""
 
     def _judge(self, ran_s: float, seconds: float | None) -> None:
         if self.error or self.stopped:
@@ -388,6 +425,8 @@ class RunningProgram:
                 f"it printed nothing for up to {max(lengths):.1f} s, {len(lengths)} times: it stood still itself, and"
                 " what it did then belongs to the last of these seconds"
             )
+        if self.left:
+            found.append(f"processes that it has left behind were ended: {self.left}")
         if self.error is None and not self.stopped and seconds is not None and self.seconds.end_s < 0.95 * seconds - 1:
             found.append(f"it reported {self.seconds.end_s:.1f} s of the {seconds:g} s that it was given")
         return [f"{self.name}: {sentence}" for sentence in found]
@@ -498,11 +537,13 @@ def main() -> None:
         told = _receive()
         spec = Spec.of(told["spec"])
         make_program = importlib.import_module(spec.module).make_program
-        program: Program = make_program(spec, target(told["driver"], told["address"], told["database"]))
+        where = target(told["driver"], told["address"], told["database"])
+        program: Program = make_program(spec, where)
         if why := cannot_start(program.argv[0]):
             _send("failed", error=f"cannot start {why}")
             return
-        driven = RunningProgram(program, spec.operations[0], lambda row: _send("second", row=row))
+        driven = RunningProgram(program, spec.operations[0], lambda row: _send("second", row=row), where.password)
+        driven.adopt()
         if program.ready is not None:
             driven.connect()
             if driven.error:

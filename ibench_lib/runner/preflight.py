@@ -15,7 +15,7 @@ import psutil
 
 from ibench_lib.errors import HostUnfit
 from ibench_lib.paths import nearest_existing
-from ibench_lib.workloads.workload import Workload, program_of
+from ibench_lib.workloads.workload import CommonOptions, Workload, programs_of
 
 _SERVERS = ("mysqld", "mariadbd", "postgres", "mongod")
 _BUSY_SHARE = 0.10
@@ -37,11 +37,11 @@ def examine(needs: Iterable[tuple[Path, int]], memory_bytes: int = 0) -> list[st
     ]
 
 
-def require_program(workload: Workload) -> None:
+def require_program(workload: Workload, options: CommonOptions) -> None:
     """Raises HostUnfit if the workload drives a program that this host cannot run."""
-    here = program_of(workload)
-    if here is not None and here.found is None:
-        raise HostUnfit(here.why, hint=here.fix)
+    for here in programs_of(workload, options):
+        if here.found is None:
+            raise HostUnfit(here.why, hint=here.fix)
 
 
 def governor_warnings(paths: Iterable[Path]) -> list[str]:

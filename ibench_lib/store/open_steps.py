@@ -35,12 +35,19 @@ def _closed(row: dict[str, Any], table: str, seconds: dict[int, list[dict[str, A
     mine = seconds.get(row["step_id"], [])
     if table == WORKERS.name:
         mine = [second for second in mine if second["worker"] == row["worker"]]
-        sums = {name: sum(second[name] for second in mine) for name in _COUNTS}
-        sums["unknown"] += status != "running"
+        sums = {name: _sum([second[name] for second in mine]) for name in _COUNTS}
+        if sums["unknown"] is not None:
+            sums["unknown"] += status != "running"
         row = {**row, **sums}
     end_s = row["start_s"] + max((second["last"] + 1 for second in mine), default=0)
     row = {**row, "status": status, "end_s": end_s}
     return {**row, "duration_s": end_s - row["start_s"]} if table == STEPS.name else row
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    """Their sum; None if one of them is not known, as those that a driven program does not print."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _seconds(ops: pa.Table) -> dict[int, list[dict[str, Any]]]:

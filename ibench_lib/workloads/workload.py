@@ -238,7 +238,10 @@ class ProgramHere:
 
 
 class Workload(Protocol):
-    """One benchmark. A workload that drives a program also has `program`, without arguments, for `program_of`.
+    """One benchmark.
+
+    A workload that drives a program also has `program`, without arguments, for `program_of`. One whose options say
+    which programs it drives has `programs`, for `programs_of`.
 
     `Options` and `Setup` type the experiment's `workload:` and `setups:`.
     """
@@ -330,6 +333,12 @@ def program_of(workload: Workload) -> ProgramHere | None:
     """The program that a workload drives; None if its clients are ours."""
     program = getattr(workload, "program", None)
     return None if program is None else program()
+
+
+def programs_of(workload: Workload, options: CommonOptions) -> list[ProgramHere]:
+    """The programs that a workload drives with these options."""
+    of_all, of_options = program_of(workload), getattr(workload, "programs", None)
+    return [*([of_all] if of_all else []), *(of_options(options) if of_options else [])]
 
 
 def known_steps() -> str:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.client import program_threads
-from ibench_lib.client.program_threads import ProgramThreads
+from ibench_lib.client.program_threads import ProgramThreads, children
 from tests.waiting import until
 
 TWO = "import threading, time; threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start(); "
@@ -17,17 +18,18 @@ TWO = "import threading, time; threading.Thread(target=lambda: [None for _ in it
 
 def looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *looks: dict[str, float]) -> ProgramThreads:
     """What is found if the threads have used so many seconds of CPU at each look, a second apart."""
-    threads = ProgramThreads(1)
-    threads._tasks = str(tmp_path)
+    tasks = tmp_path / "1" / "task"
+    tasks.mkdir(parents=True)
+    threads = ProgramThreads(1, str(tmp_path))
     now = [0.0]
     monkeypatch.setattr(program_threads.time, "monotonic", lambda: now[0])
     for at, look in enumerate(looks):
         now[0] = float(at)
-        for ended in set(os.listdir(tmp_path)) - look.keys():
-            shutil.rmtree(tmp_path / ended)
+        for ended in set(os.listdir(tasks)) - look.keys():
+            shutil.rmtree(tasks / ended)
         for name, seconds in look.items():
-            (tmp_path / name).mkdir(exist_ok=True)
-            (tmp_path / name / "schedstat").write_text(f"{round(seconds * 1e9)} 0 1\n")
+            (tasks / name).mkdir(exist_ok=True)
+            (tasks / name / "schedstat").write_text(f"{round(seconds * 1e9)} 0 1\n")
         threads.look()
     return threads
 
@@ -45,8 +47,7 @@ def test_a_thread_that_was_seen_for_a_moment_does_not_count(monkeypatch: pytest.
 def test_less_than_a_second_or_no_file_says_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert looked_at(monkeypatch, tmp_path, {"1": 0.0}).busiest is None
     monkeypatch.undo()
-    gone = ProgramThreads(1)
-    gone._tasks = str(tmp_path / "none")
+    gone = ProgramThreads(1, str(tmp_path / "none"))
     gone.look()
     assert gone.busiest is None
 
@@ -66,4 +67,22 @@ def test_a_thread_that_runs_is_seen_next_to_one_that_sleeps() -> None:
         assert len(asleep) >= 1 and len(os.listdir(f"/proc/{process.pid}/task")) == 2
     finally:
         process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_what_a_program_has_started_counts_too() -> None:
+    """A script is seldom busy itself."""
+    process = subprocess.Popen(["/bin/sh", "-c", f"{sys.executable} -c 'while True: pass'; true"])
+    try:
+        threads = ProgramThreads(process.pid)
+
+        def seen() -> bool:
+            threads.look()
+            return (threads.busiest or 0) > 0.05
+
+        until(seen, "the program that the script has started is busy")
+    finally:
+        for pid in children(process.pid):
+            os.kill(pid, signal.SIGKILL)
         process.wait()

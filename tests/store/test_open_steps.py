@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from ibench_lib.store import open_steps, reader
 from tests.store.lakes import rows, step_row
 from tests.synthetic import Run, answer, begin_run, die, end_run
 
@@ -46,3 +46,10 @@ def test_a_file_that_goes_while_a_live_run_is_read_is_a_problem_and_no_crash(
     end_run(writer, live)
     (problem,) = found
     assert problem["file"].startswith("probes") and "No such file" in problem["problem"]
+
+
+def test_counts_that_a_driven_program_does_not_print_stay_unknown() -> None:
+    mine = [{"worker": 0, "last": 4, "ops": 10, "rows": None, "errors": None, "retries": None, "unknown": None}]
+    row = {"step_id": 1, "worker": 0, "start_s": 2.0, "status": "running"}
+    closed = open_steps._closed(row, "workers", {1: mine}, "failed")
+    assert (closed["ops"], closed["rows"], closed["unknown"], closed["end_s"]) == (10, None, None, 7.0)

@@ -121,7 +121,7 @@ def test_an_unknown_benchmark_is_refused_with_those_that_there_are(tmp_path: Pat
     (tmp_path / "none.yaml").write_text("title: t\nbuilds: [a]\nconfigs: []\nsetups: []\nworkload: {clients: 1}\n")
     with pytest.raises(ExperimentError, match=r"none\.yaml: 2 problems") as caught:
         load_experiment(tmp_path / "none.yaml")
-    assert "workload: `benchmark` must name the workload: insert_benchmark" in (caught.value.detail or "")
+    assert "workload: `benchmark` must name the workload: command, insert_benchmark" in (caught.value.detail or "")
 
 
 @pytest.mark.usefixtures("counter")

@@ -11,6 +11,7 @@ from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
 from ibench_lib.client.external import CannotDrive, Program, Target, private_file
 from ibench_lib.client.intervals import IntervalCount, Unreadable
 from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.sysbench.lua_files import LuaFile, options_of, require_options, require_unchanged
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
 
@@ -19,8 +20,11 @@ EVENTS = Path(__file__).with_name("events.lua")
 _BINS, _LARGEST_MS, _SMALLEST_MS = 1024, 100_000.0, 0.001
 _WORDS = re.compile(r"ibench-(interval|total) (\S+) (\S+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)(?: (\d+) (\S*))?")
 _BAD = re.compile(r"\b(FATAL|ALERT|WARNING|PANIC)\b")
+_QUEUE_FULL = "The event queue is full"
 _LATE = 0.02
 """By this share fewer transactions than the rate asks for make a generator that is late."""
+_OF_SCRIPTS = {"tables", "table-size", "mysql-storage-engine"}
+"""Options that a script of one's own may not have."""
 _COUNTS = ("transaction", "read", "write", "other")
 
 
@@ -39,7 +43,7 @@ class Sysbench(Program):
     def __init__(self, spec: Spec, target: Target) -> None:
         given = spec.details
         binary = find_sysbench()
-        self._rows = given["tables"] * given["table_size"]
+        self._rows, self._prepared = given["tables"] * given["table_size"], spec.operations[0]
         self._is_test = given["command"] == "run"
         self._sums = dict.fromkeys((*_COUNTS, "errors", "reconnects"), 0)
         self._bins: dict[int, int] = {}
@@ -49,8 +53,13 @@ class Sysbench(Program):
         self.ready = "ibench-ready" if self._is_test else None
         bundled = folder_of_tests(binary)
         folder = OURS if given["is_ours"] else bundled
+        script = str(folder / f"{given['script']}.lua")
+        own = {file["name"]: LuaFile(**file) for file in given["lua_files"]}
+        if given["own"]:
+            script = own[given["own"]].path
+            require_unchanged(own.values())
         self.environment = {
-            "SYSBENCH_TEST_FILE": str(folder / f"{given['script']}.lua"),
+            "SYSBENCH_TEST_FILE": script,
             "SYSBENCH_TEST_FOLDER": str(bundled),
         }
         settings: dict[str, object] = {
@@ -67,6 +76,11 @@ class Sysbench(Program):
             settings |= {"time": round(spec.seconds or 0), "events": 0, "report-interval": 1, "percentile": 99}
         if self._rate is not None:
             settings["rate"] = given["rate"]
+        if given["own"]:
+            has = options_of(binary, script, str(bundled))
+            require_options(script, has, given["options"])
+            for name in _OF_SCRIPTS - (has or set()):
+                settings.pop(name)
         settings |= given["options"]
         options = [f"--{name}={_text(value)}" for name, value in settings.items()]
         self.argv = [binary, str(EVENTS), *options, given["command"]]
@@ -79,6 +93,11 @@ class Sysbench(Program):
             return ()
         if found := _WORDS.fullmatch(line):
             return self._interval(found)
+        if _QUEUE_FULL in line:
+            raise Unreadable(
+                f"the server could not keep up with {self._rate:,} transactions/s: sysbench's queue of them is full"
+                f" after second {math.floor(self._end_s)}"
+            )
         # The rest is what sysbench prints for people, unless it is bad news.
         return None if line.startswith("ibench-") or _BAD.search(line) else ()
 
@@ -90,7 +109,13 @@ class Sysbench(Program):
         # It ends at the first error.
         return [
             IntervalCount(
-                operation="row", start_s=0.0, end_s=ran_s, count=self._rows, errors=0, retries=0, by_second=False
+                operation=self._prepared,
+                start_s=0.0,
+                end_s=ran_s,
+                count=self._rows if self._prepared == "row" else 1,
+                errors=0,
+                retries=0,
+                by_second=False,
             )
         ]
 

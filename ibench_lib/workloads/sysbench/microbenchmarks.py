@@ -32,7 +32,7 @@ class Test:
 
     `options` are those of the script without dashes. `rows` are those of each table that it uses; None for all.
     `warms`: it fills caches for what comes next, and its throughput is no result. `settles`: the server settles before
-    the next step.
+    the next step. `is_own`: its script is a file of the user's.
     """
 
     __test__ = False
@@ -43,21 +43,31 @@ class Test:
     rows: int | None = None
     warms: bool = False
     settles: bool = False
+    is_own: bool = False
 
     @property
     def is_ours(self) -> bool:
         """Whether the script is one of `lua/`, and not one that comes with sysbench."""
-        return self.script in OUR_SCRIPTS
+        return self.script in OUR_SCRIPTS and not self.is_own
 
     @property
     def changes_rows(self) -> bool:
         """Whether the tables do not have the rows that were prepared afterwards."""
-        return self.script in _CHANGE_ROWS
+        return self.is_own or self.script in _CHANGE_ROWS
 
     @property
     def reads_only(self) -> bool:
         """Whether it leaves all rows as they are."""
-        return self.script in _READ
+        return not self.is_own and self.script in _READ
+
+
+OWN = "your own"
+"""The group of tests that are Lua files of the user's."""
+
+
+def own_test(script: str) -> Test:
+    """A test that is a Lua file of the user's: what it does to the tables nobody knows."""
+    return Test(script=script, group=OWN, is_own=True)
 
 
 OUR_SCRIPTS = ("in_list_select", "in_list_update", "range_select", "scan", "update_zipf")

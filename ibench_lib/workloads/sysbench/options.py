@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from ibench_lib.base.strict_yaml import suggestion
-from ibench_lib.workloads.sysbench.microbenchmarks import MICROBENCHMARKS, TESTS, Test
+from ibench_lib.workloads.sysbench.lua_files import LuaFile, read_lua
+from ibench_lib.workloads.sysbench.microbenchmarks import MICROBENCHMARKS, TESTS, Test, own_test
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds, Strict
 
 PRESET = "microbenchmarks"
@@ -23,6 +33,7 @@ OURS = frozenset(
 )  # fmt: skip
 """Options that the workload sets itself, or that would change what it reads."""
 
+_LUA_NAME = re.compile(r"[a-z][a-z0-9_-]{0,40}\.lua")
 _OPTION = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _VALUE = re.compile(r"[A-Za-z0-9._,:/+-]{0,200}")
 
@@ -32,20 +43,22 @@ Threads = Annotated[int, Field(ge=1, le=4096)]
 class ChosenTest(Strict):
     """One test: `name` is that of its steps, `options` are those of its script without dashes, `rate` in events/s.
 
-    `test` is one that comes with sysbench, or a microbenchmark. Of the latter, `options` replace the table's.
+    `test` is one that comes with sysbench, a microbenchmark, or a Lua file of `Options.lua` without its ending. Of
+    a microbenchmark, `options` replace the table's. `keep`: what a Lua file does to the tables stays for the next step.
     """
 
     test: str
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")] = ""
     options: dict[str, bool | int | float | str] = Field(default_factory=dict)
     rate: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    keep: bool = False
 
-    @field_validator("test")
-    @classmethod
-    def _known(cls, test: str) -> str:
-        if test not in TESTS:
-            raise ValueError(f"unknown test {test!r:.80}{suggestion(test, list(TESTS))}")
-        return test
+    @model_serializer(mode="wrap")
+    def _what_is_given(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = rest(self)
+        if not self.keep:  # as before there was `keep`
+            found.pop("keep", None)
+        return found
 
     @field_validator("options")
     @classmethod
@@ -62,7 +75,12 @@ class ChosenTest(Strict):
     @property
     def known(self) -> Test:
         """What ibench knows of the test."""
-        return TESTS[self.test]
+        return TESTS.get(self.test) or own_test(self.test)
+
+    @property
+    def consumes(self) -> bool:
+        """Whether the tables are prepared again before the next test."""
+        return self.known.changes_rows and not self.keep
 
     @property
     def all_options(self) -> dict[str, bool | int | float | str]:
@@ -106,6 +124,9 @@ class Options(CommonOptions):
     `microbenchmarks` is all of them. `rand_type` has to be given: sysbench 1.0 takes `special` if nobody says, which
     few expect. `db_ps_mode` is whether statements are prepared. After a test that inserts or deletes rows, the tables
     are prepared again. `settle` is how the server settles after a test of the microbenchmarks that has it do so.
+
+    `lua` are files of one's own, with whatever they `require`; a test is one of them without `.lua`. `prepare` is the
+    one that makes the tables, with its options; without it they are those of sysbench's own tests.
     """
 
     benchmark: Literal["sysbench"]
@@ -116,6 +137,25 @@ class Options(CommonOptions):
     rand_type: Literal["uniform", "gaussian", "special", "pareto", "zipfian"]
     db_ps_mode: Literal["auto", "disable"] = "auto"
     settle: Literal["flush", "original", "none"] = "flush"
+    lua: Annotated[list[str], Field(max_length=50)] = Field(default_factory=list)
+    prepare: ChosenTest | None = None
+    _lua_files: dict[str, LuaFile] = PrivateAttr(default_factory=dict)
+
+    @property
+    def lua_files(self) -> Mapping[str, LuaFile]:
+        """The Lua files that were read, by their names without `.lua`."""
+        return self._lua_files
+
+    def files(self) -> dict[str, str]:
+        return {Path(path).name: path for path in self.lua}
+
+    def with_files(self, found: Mapping[str, Path]) -> Options:
+        if not self.lua:
+            return self
+        read = [read_lua(found[Path(path).name]) for path in self.lua]
+        copy = self.model_copy(update={"lua": [f"{file.name}.lua ({file.sha256[:16]})" for file in read]})
+        copy._lua_files = {file.name: file for file in read}
+        return copy
 
     @model_validator(mode="before")
     @classmethod
@@ -128,7 +168,9 @@ class Options(CommonOptions):
                 raise ValueError(f"tests: {tests!r:.80} is not {PRESET}, the name of a preset, and not a list of tests")
             tests = list(MICROBENCHMARKS)
         if isinstance(tests, list):
-            return {**given, "tests": [{"test": test} if isinstance(test, str) else test for test in tests]}
+            given = {**given, "tests": [{"test": test} if isinstance(test, str) else test for test in tests]}
+        if isinstance(given.get("prepare"), str):
+            given = {**given, "prepare": {"test": given["prepare"]}}
         return given
 
     @model_serializer(mode="wrap")
@@ -137,10 +179,29 @@ class Options(CommonOptions):
         found: dict[str, Any] = rest(self)
         if not any(test.known.settles for test in self.tests):
             found.pop("settle", None)
+        for later in ("lua", "prepare"):
+            if not getattr(self, later):
+                found.pop(later, None)
         return found
 
     @model_validator(mode="after")
     def _fits_together(self) -> Options:
+        own = [Path(path).stem for path in self.lua]
+        for path in self.lua:
+            if not _LUA_NAME.fullmatch(Path(path).name):
+                raise ValueError(f"lua: {path!r:.80} is no name such as my_test.lua")
+            if Path(path).stem in TESTS or own.count(Path(path).stem) > 1:
+                raise ValueError(f"lua: there is another test {Path(path).stem}: give the file another name")
+        for number, test in enumerate(self.tests):
+            if test.test not in TESTS and test.test not in own:
+                known = suggestion(test.test, [*TESTS, *own])
+                raise ValueError(f"tests: number {number + 1}: unknown test {test.test!r:.80}{known}")
+            if test.keep and test.test not in own:
+                raise ValueError(f"tests: {test.label}: keep is for Lua files of your own")
+        if self.prepare is not None and self.prepare.test not in own:
+            raise ValueError(
+                f"prepare: {self.prepare.test!r:.80} is no file of `lua`{suggestion(self.prepare.test, own)}"
+            )
         labels = [test.label for test in self.tests]
         both: tuple[tuple[str, list[Any]], ...] = (("tests", labels), ("threads", self.threads))
         for what, values in both:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +15,9 @@ from ibench_lib.base import debian
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.workloads.sysbench.lua_files import options_of, require_options
+from ibench_lib.workloads.sysbench.microbenchmarks import OURS
+from ibench_lib.workloads.sysbench.options import Options
 from ibench_lib.workloads.workload import ProgramHere
 
 VARIABLE = "IBENCH_SYSBENCH"
@@ -21,6 +25,7 @@ VARIABLE = "IBENCH_SYSBENCH"
 
 FIX = f"make sysbench, or install sysbench 1.0 yourself, or set {VARIABLE} to its program"
 _FOLDER, _LAUNCHER = "sysbench", "sysbench-unpacked"
+_DRIVERS = re.compile(r"Compiled-in database drivers:\n(?: .*\n?)*")
 _TESTS_MARK = "oltp_common.lua"
 
 
@@ -48,6 +53,17 @@ def _identity(path: str) -> dict[str, str]:
     return {"version": said.strip()[:80], "sha256": digest, "name": os.path.basename(path)} if said.strip() else {}
 
 
+@cache
+def _has_driver(path: str) -> bool:
+    """Whether it can reach a server of MySQL's family; True where it does not say."""
+    try:
+        said = subprocess.run([path, "--help"], capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return True
+    found = _DRIVERS.search(said)
+    return found is None or "mysql - " in found[0]
+
+
 def sysbench_here() -> ProgramHere:
     """What `ibench doctor` says of it, and why a run cannot begin."""
     path, known = find_sysbench(), identity()
@@ -56,6 +72,8 @@ def sysbench_here() -> ProgramHere:
         why = f"{path}: there is no such program" + ("" if os.sep in path else " on PATH")
     elif not known:
         why = f"{path} does not run"
+    elif known["version"].startswith("sysbench 1.") and not _has_driver(shutil.which(path) or path):
+        why = f"{path} has been built without the driver of MySQL"
     elif not known["version"].startswith("sysbench 1."):
         why = f"{path} is {known['version']!r}: ibench drives sysbench 1.0 and later"
     else:
@@ -66,6 +84,26 @@ def sysbench_here() -> ProgramHere:
     if why:
         return ProgramHere("sysbench", None, why, FIX)
     return ProgramHere("sysbench", f"{known['version']} at {path}")
+
+
+def why_not(options: Options) -> str | None:
+    """What speaks against the tests with options of an experiment, by what their scripts say; None for nothing."""
+    binary = find_sysbench()
+    if shutil.which(binary) is None:
+        return None  # `sysbench_here` says so
+    try:
+        bundled = folder_of_tests(binary)
+        for test in filter(None, [options.prepare, *options.tests]):
+            if test.known.is_own:
+                script = options.lua_files[test.known.script].path
+            elif test.options:
+                script = str((OURS if test.known.is_ours else bundled) / f"{test.known.script}.lua")
+            else:
+                continue
+            require_options(script, options_of(binary, script, str(bundled)), test.options)
+    except CannotDrive as error:
+        return str(error)
+    return None
 
 
 def folder_of_tests(program: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ibench_lib.client.spec import Spec
@@ -16,21 +16,23 @@ from ibench_lib.workloads.workload import Check, Operation, StepKind, Work, Work
 
 OPERATIONS = (
     Operation("row", "row", "ops", "rows/s"),
+    Operation("preparation", "preparation", "ops", "preparations/s"),
     Operation("transaction", "transaction", "ops", "transactions/s"),
     *(Operation(name, "query", "ops", "queries/s") for name in ("read", "write", "other")),
 )
 KINDS = (
     StepKind("prepare", main="row"),
+    StepKind("prepare_own", main="preparation", compared=False),
     StepKind("warm_up", main="transaction", compared=False),
     StepKind("test", main="transaction"),
 )
-PREPARE, WARM_UP = "prepare", ".warm_up"
+PREPARE, PREPARE_OWN, WARM_UP = "prepare", "prepare_own", ".warm_up"
 ANY_TEST = ChosenTest(test="oltp_read_write")
 """All tests have the same tables."""
 BYTES_OF_ROW = 240
 """On disk, as observed with MariaDB 10.11: clustered index and secondary index."""
 # Of two cores. Used only if the lake has no run of this host.
-_GUESSED_RATES = {"prepare": 40_000.0, "warm_up": 500.0, "test": 500.0}
+_GUESSED_RATES = {"prepare": 40_000.0, "prepare_own": 1 / 60, "warm_up": 500.0, "test": 500.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,22 +59,22 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     size = max(1, round(setup.table_size * scale))
     of_all: dict[str, Any] = {"tables": setup.tables, "table_size": size}
     loaders = min(setup.tables, os.cpu_count() or 1)
+    prepares = options.prepare or ANY_TEST
+    kind = PREPARE_OWN if options.prepare else PREPARE
     wait_s = _original_wait_s(setup.tables * size) if options.settle == "original" else None
     found: list[Step] = []
     previous = None
     for preparation, test, threads in _rounds(options):
         if preparation:
-            found.append(
-                Step(name=preparation, form=preparation, kind="prepare", test=ANY_TEST, threads=loaders, **of_all)
-            )
+            found.append(Step(name=preparation, form=preparation, kind=kind, test=prepares, threads=loaders, **of_all))
         of_test: dict[str, Any] = {
             "test": test, "churns": not test.known.reads_only, "target_per_s": test.rate, "threads": threads, **of_all
         }  # fmt: skip
         if previous is not None and previous != test and previous.known.settles and options.settle != "none":
             of_test |= {"settle_before": True, "settle_s": wait_s}
-        for kind, called, seconds in _parts(test, threads, setup):
+        for of_part, called, seconds in _parts(test, threads, setup):
             timed = float(max(1, round(seconds * scale)))
-            found.append(Step(name=called, form=called, kind=kind, seconds=timed, **of_test))
+            found.append(Step(name=called, form=called, kind=of_part, seconds=timed, **of_test))
             of_test |= {"settle_before": False, "settle_s": None}
         previous = test
     return found
@@ -90,7 +92,8 @@ def kind_of(step: str) -> str | None:
 
 def workers(options: Options, step: Step) -> list[Worker]:
     """One sysbench, with a connection for each thread."""
-    operations = ("row",) if step.kind == "prepare" else ("transaction", "read", "write", "other")
+    counted = {PREPARE: ("row",), PREPARE_OWN: ("preparation",)}
+    operations = counted.get(step.kind, ("transaction", "read", "write", "other"))
     return [Worker(client=1, role="sysbench", operations=operations, connections=step.threads)]
 
 
@@ -110,9 +113,11 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         connections=worker.connections,
         drives=True,
         details={
-            "command": "prepare" if step.kind == "prepare" else "run",
+            "command": "prepare" if step.kind in (PREPARE, PREPARE_OWN) else "run",
             "script": step.test.known.script,
             "is_ours": step.test.known.is_ours,
+            "own": step.test.known.script if step.test.known.is_own else None,
+            "lua_files": [asdict(file) for file in options.lua_files.values()],
             "options": step.test.all_options,
             "rate": step.test.rate,
             "threads": step.threads,
@@ -127,8 +132,10 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
 
 def checks(options: Options, step: Step) -> list[Check]:
     """That each table has the rows that were prepared, where a test does not change their number."""
-    if step.test.known.changes_rows or not (options.count_rows or step.kind == "prepare"):
+    if step.test.known.changes_rows or not (options.count_rows or step.kind == PREPARE):
         return []
+    if step.kind != PREPARE and (options.prepare or any(test.known.is_own for test in options.tests)):
+        return []  # nobody knows what the user's own tests have done
     proves = "sysbench was told to prepare"
     return [rows_check(f"sbtest{number}", step.table_size, proves) for number in range(1, step.tables + 1)]
 
@@ -136,7 +143,7 @@ def checks(options: Options, step: Step) -> list[Check]:
 def work(steps: Sequence[Step]) -> list[Work]:
     """The rows that are prepared; tests end by the clock."""
     return [
-        Work(step.tables * step.table_size if step.kind == "prepare" else None, _GUESSED_RATES[step.kind])
+        Work({PREPARE: step.tables * step.table_size, PREPARE_OWN: 1}.get(step.kind), _GUESSED_RATES[step.kind])
         for step in steps
     ]
 
@@ -151,7 +158,7 @@ def _rounds(options: Options) -> Iterator[tuple[str | None, ChosenTest, int]]:
                 number += 1
                 preparation = PREPARE if number == 1 else f"{PREPARE}.{number}"
             yield preparation, test, threads
-            is_fresh = not test.known.changes_rows
+            is_fresh = not test.consumes
 
 
 def _name(test: ChosenTest, threads: int) -> str:

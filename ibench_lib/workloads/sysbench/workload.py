@@ -40,6 +40,11 @@ class Sysbench(Workload):
         """The sysbench of this machine."""
         return program.sysbench_here()
 
+    def programs(self, options: files.Options) -> list[ProgramHere]:
+        """What speaks against the Lua files and the options of tests; one at most."""
+        why = program.why_not(options)
+        return [] if why is None else [ProgramHere("sysbench", None, why, "see `sysbench FILE help`")]
+
     def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
         return steps.plan(options, setup, scale)
 
@@ -53,6 +58,8 @@ class Sysbench(Workload):
         return Needs()
 
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
+        if options.prepare:
+            return []  # nobody knows what it makes
         return [f"sbtest{number}" for number in range(1, setup.tables + 1)]
 
     def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
@@ -77,12 +84,13 @@ class Sysbench(Workload):
         return self.loaded_rows(options, planned) * steps.BYTES_OF_ROW
 
     def loaded_rows(self, options: files.Options, planned: Sequence[Step]) -> int:
-        return planned[0].tables * planned[0].table_size if planned else 0
+        return planned[0].tables * planned[0].table_size if planned and not options.prepare else 0
 
     def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
         """What decides the rows: those of the tables, and all that tests have changed since."""
         churned = any(step.churns for step in planned)
-        decisive = None if churned else {"benchmark", "rand_type", "seed"}
+        of_tables = {"benchmark", "rand_type", "seed"} | ({"prepare", "lua"} if options.prepare else set())
+        decisive = None if churned else of_tables
         return {
             "workload": json.dumps(options.model_dump(include=decisive), sort_keys=True),
             "program": program.identity().get("sha256", ""),

@@ -5,7 +5,7 @@ import pytest
 
 from ibench_lib.errors import ParameterError
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.theme import COLOURS, DASHES, MARKS, PALETTES, SERIES, inert, seconds, series
+from ibench_lib.show.kit.theme import COLOURS, DASHES, MARKS, PALETTES, inert, seconds, series
 
 SCREENS = {"light": 0, "dark": 1}
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
@@ -78,9 +78,12 @@ def test_marks_have_the_colours_of_their_palette() -> None:
 
 
 def test_a_series_has_its_colour_and_another_dash_after_all_colours_were_used() -> None:
-    looks = [series(position) for position in range(len(SERIES) * len(DASHES))]
+    looks = [series(position) for position in range(len(theme.LINES) * len(DASHES))]
     assert len(set(looks)) == len(looks)
-    assert looks[0] == (SERIES[0], "solid") and looks[len(SERIES)] == (SERIES[0], "dash")
+    assert looks[0] == (theme.COLOURS[theme.LINES[0]][0], "solid") and looks[len(theme.LINES)] == (
+        theme.COLOURS[theme.LINES[0]][0],
+        "dash",
+    )
 
 
 def test_text_stays_text_in_a_chart() -> None:

@@ -13,7 +13,7 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.sysbench import steps
 from ibench_lib.workloads.sysbench.client import Sysbench
-from ibench_lib.workloads.sysbench.options import Setup
+from ibench_lib.workloads.sysbench.options import Options, Setup
 from tests.workloads.sysbench.test_options import options
 
 DRIVER = "ibench_lib.client.mysql.connection"
@@ -36,7 +36,12 @@ class Place(NamedTuple):
         self, number: int, during: Callable[[], None] = lambda: None, *, seconds: float = 2.0, **given: Any
     ) -> tuple[RunningProgram, list[dict[str, Any]]]:
         """Run a step of sysbench: 0 prepares, 1 is the first test. `during` is called when its load begins."""
-        chosen = options(**given)
+        return self.run(options(**given), number, during, seconds=seconds)
+
+    def run(
+        self, chosen: Options, number: int, during: Callable[[], None] = lambda: None, *, seconds: float = 2.0
+    ) -> tuple[RunningProgram, list[dict[str, Any]]]:
+        """The same with options that are made already."""
         step = steps.plan(chosen, SETUP.model_copy(update={"seconds": seconds}), 1.0)[number]
         spec = steps.spec(chosen, step, steps.workers(chosen, step)[0], number)
         rows: list[dict[str, Any]] = []

@@ -55,6 +55,15 @@ def test_the_last_part_is_the_total_less_the_intervals() -> None:
     assert program.finish(1.3) == ()
 
 
+def test_a_rate_that_the_server_cannot_keep_up_with_is_named_with_the_second() -> None:
+    program = made(2, tests=[{"test": "oltp_point_select", "rate": 5000}])
+    program.read_line("ibench-interval 2.000400000 1.000400000 10 140 40 20 1 0 0 400:6,402:4")
+    with pytest.raises(
+        Unreadable, match=r"^the server could not keep up with 5,000 transactions/s: .* after second 2$"
+    ):
+        program.read_line("FATAL: The event queue is full. This means the worker threads are unable to keep up")
+
+
 def test_the_histogram_says_how_many_events_an_interval_has() -> None:
     """sysbench counts an event an instant before it is in the histogram, or after."""
     program = made(2)

@@ -88,6 +88,11 @@ def test_tables_whose_rows_were_deleted_are_prepared_again(place: Place) -> None
     ("given", "why"),
     [
         ({"tests": [{"test": "oltp_read_only", "options": {"no-such": 1}}]}, r"exit 1 after .*: '.*no-such=1'"),
+        (
+            {"tests": [{"test": "oltp_read_write", "rate": 10_000_000}]},
+            r"line \d+: the server could not keep up with 10,000,000 transactions/s: sysbench's queue of them is"
+            r" full after second \d: 'FATAL: The event queue is full.*'",
+        ),
         ({"threads": [400]}, r"exit 1 after .* s: .FATAL: .*error 1040: Too many connections'.*"),
     ],
 )

@@ -9,6 +9,9 @@ import polars as pl
 from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.kit.statements import NOT_RECORDED, asks, attention, complete, proven, verdict
 
+OWN = "your own"
+"""The group of tests that are Lua files of the user's."""
+
 
 @asks("sysbench_workload", "checks")
 def sysbench_statements(sysbench_workload: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
@@ -29,6 +32,8 @@ def sysbench_statements(sysbench_workload: pl.DataFrame, checks: pl.DataFrame) -
 @asks("sysbench_statements")
 def sysbench_counted_statements(sysbench_statements: pl.DataFrame) -> list[str]:
     """Whether the server has counted the writes and transactions that sysbench has, and where it has not."""
+    # What a Lua file of the user's sends need not be of a kind that the server counts here.
+    sysbench_statements = sysbench_statements.filter(pl.col("test_group").ne_missing(pl.lit(OWN)))
     known = complete(sysbench_statements).filter(pl.col("statement") != "read", pl.col("counted").is_not_null())
     clean = known.filter(pl.col("retries") == 0)
     # Of a write that changes no row, such as a DELETE of one that is gone, sysbench says that it is another statement.
@@ -68,7 +73,9 @@ def _size(row: dict[str, Any]) -> str:
     """What was run; an imported log may not say all of it."""
     threads = [str(number) for number in row["threads"] or []]
     tables = "tables of a size that is not recorded"
-    if row["tables"] is not None and row["table_size"] is not None:
+    if row["prepared_by"] is not None:
+        tables = f"tables that {row['prepared_by']} has made"
+    elif row["tables"] is not None and row["table_size"] is not None:
         tables = f"{count(row['tables'], 'table')} of {count(row['table_size'], 'row')}"
     warm = {True: "each after a warm-up", False: "without a warm-up", None: "a warm-up is not recorded"}
     rand_type, db_ps_mode = (row[name] or "not recorded" for name in ("rand_type", "db_ps_mode"))

@@ -63,3 +63,10 @@ def test_what_was_run_and_by_which_sysbench(workspace: Workspace) -> None:
     said = ib.sysbench_statements(answer(lake, "sysbench_workload"), answer(lake, "checks"))
     (warned,) = (text for text in said if "by one sysbench" in text)
     assert isinstance(warned, Statement) and warned.loud and "by 2: sysbench 1.0.20 and sysbench 1.1.0." in warned
+
+
+def test_what_a_script_of_ones_own_sends_is_not_held_against_the_server(workspace: Workspace) -> None:
+    write(workspace, Run("a"), {"oltp_write_only.t1": 20}, wrong=3)
+    frame = answer(reader.lake(workspace), "sysbench_statements")
+    assert ib.sysbench_counted_statements(frame) != []
+    assert ib.sysbench_counted_statements(frame.with_columns(pl.lit("your own").alias("test_group"))) == []

@@ -2,12 +2,15 @@
 -- per kind. read: SELECT; write: INSERT, UPDATE and DELETE; other: BEGIN and COMMIT. `unexplained` is the
 -- difference. Of reads it contains the statements of ibench's own collectors. `retries` is the number of transactions
 -- that were sent again: what these had done is counted by the server alone. `counted` is NULL where the counters were
--- not read before the step's first statement and after its last one.
+-- not read before the step's first statement and after its last one. test_group: what the test does; a Lua file of the
+-- user's ("your own") may send statements that sysbench counts as other, and the server neither as BEGIN nor COMMIT.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM selected_steps($runs, $steps) WHERE benchmark = 'sysbench' AND kind = 'test'
+    SELECT s.*, r.workload::JSON->'$.resolved_steps'->(s.step_id::INTEGER)->'test'->>'group' AS test_group
+    FROM selected_steps($runs, $steps) s JOIN selected_runs($runs) r USING (run_id)
+    WHERE s.benchmark = 'sysbench' AND s.kind = 'test'
 ), sent AS (
     SELECT run_id, step_id, operation AS statement, sum(ops)::BIGINT AS sent
     FROM ops SEMI JOIN chosen USING (run_id, step_id) WHERE operation IN ('read', 'write', 'other') GROUP BY ALL
@@ -29,7 +32,8 @@ WITH chosen AS (
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
-    c.client_bound, s.statement, s.sent, k.counted, k.counted - s.sent AS unexplained, a.retries
+    c.client_bound, s.statement, s.sent, k.counted, k.counted - s.sent AS unexplained, a.retries,
+    c.test_group
 FROM sent s
 JOIN chosen c USING (run_id, step_id)
 JOIN again a USING (run_id, step_id)

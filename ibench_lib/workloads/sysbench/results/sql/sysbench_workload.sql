@@ -1,5 +1,6 @@
 -- What the selected runs of sysbench were: one row per experiment, setup, workload and program. `complete`: runs that
 -- ended well, for which all checks held after each step. version, sha256: of sysbench.
+-- prepared_by: the Lua file of the user's that made the tables; NULL if they are those of sysbench.
 --
 -- $runs: ids of the runs
 SELECT
@@ -9,8 +10,8 @@ SELECT
     list_transform(from_json(w->'$.tests', '[{"name": "VARCHAR", "test": "VARCHAR"}]'),
         lambda test: coalesce(nullif(test.name, ''), test.test)) AS tests,
     try_cast(w->>'$.setup.warm_up' AS DOUBLE) > 0 AS has_warm_up,
-    w->>'$.program.version' AS version, w->>'$.program.sha256' AS sha256,
+    w->>'$.prepare.test' AS prepared_by, w->>'$.program.version' AS version, w->>'$.program.sha256' AS sha256,
     count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
-FROM (SELECT experiment, setup, status, workload::JSON AS w FROM selected_runs($runs) WHERE benchmark = 'sysbench')
+FROM (SELECT run_id, experiment, setup, status, workload::JSON AS w FROM selected_runs($runs) WHERE benchmark = 'sysbench')
 GROUP BY ALL
-ORDER BY experiment, setup, runs DESC
+ORDER BY experiment, setup, runs DESC, min(run_id)

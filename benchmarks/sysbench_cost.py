@@ -1,0 +1,208 @@
+"""What it costs that ibench reads each second of sysbench: the wrapper next to plain sysbench, and their ratios.
+
+    python -m benchmarks.sysbench_cost           writes the page
+    python -m benchmarks.sysbench_cost --quick   one short round, print only
+
+sysbench runs the same test with the same options and seed, once by our wrapper as a step of a run does it, and once by
+itself, with a line each second. Rounds alternate which is first, and ratios are taken within a round.
+
+The null test is a script whose events only sleep, so nearly all CPU is that of counting and printing. What the wrapper
+adds is seen there, on a busy host too, with the CPU of the client that reads its lines. Rates are of real tests on a
+real server, where the noise of the host decides. Last comes what posts show: the ratio of two tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import host, span
+from benchmarks.performance_page import write_section
+from ibench_lib.base.tether import tethered
+from ibench_lib.base.wording import count
+from ibench_lib.client.external import RunningProgram, target
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.paths import workspace
+from ibench_lib.servers.find import find_system
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.workloads.sysbench import steps
+from ibench_lib.workloads.sysbench.client import EVENTS, Sysbench
+from ibench_lib.workloads.sysbench.options import Options, Setup
+from ibench_lib.workloads.sysbench.program import identity
+
+MY_CNF = "[mysqld]\ninnodb_buffer_pool_size=256M\nskip_log_bin\ninnodb_flush_log_at_trx_commit=0\n"
+DRIVER, DATABASE = "ibench_lib.client.mysql.connection", "b"
+NULL = "null_test"
+NULL_LUA = 'ffi = require("ffi")\nffi.cdef("int usleep(unsigned)")\nfunction event() ffi.C.usleep(5000) end\n'
+TESTS = ("oltp_point_select", "oltp_read_write")
+TABLES, ROWS, THREADS = 2, 10_000, 2
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run: events, seconds, CPU of sysbench, and CPU of what reads its lines (0 for plain sysbench)."""
+
+    events: int
+    seconds: float
+    cpu_s: float
+    reader_s: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Events per second."""
+        return self.events / self.seconds
+
+    @property
+    def core(self) -> float:
+        """The share of a core that it all uses."""
+        return (self.cpu_s + self.reader_s) / self.seconds
+
+
+class Bench:
+    """A server with tables, and how long is measured."""
+
+    def __init__(self, address: dict[str, Any], seconds: float, null_test: Path) -> None:
+        self.where = target(DRIVER, address, DATABASE)
+        self.seconds, self.null_test = seconds, null_test
+
+    def program(self, test: str, number: int) -> tuple[Sysbench, str]:
+        """The preparation (0) or the test (1) as a step of a run has it, and its first operation."""
+        given = {"benchmark": "sysbench", "tests": [test], "threads": [THREADS], "rand_type": "uniform"}
+        if test == NULL:
+            given["lua"] = [str(self.null_test)]
+        options = Options.model_validate(given).with_files({self.null_test.name: self.null_test})
+        setup = Setup(name="s", tables=TABLES, table_size=ROWS, seconds=self.seconds, warm_up=0.0)
+        step = steps.plan(options, setup, 1.0)[number]
+        spec = steps.spec(options, step, steps.workers(options, step)[0], number)
+        return Sysbench(spec, self.where), spec.operations[0]
+
+    def wrapped(self, test: str, number: int = 1) -> Figures:
+        """sysbench by the wrapper, its lines read and made into seconds."""
+        program, operation = self.program(test, number)
+        rows: list[dict[str, Any]] = []
+        driven = RunningProgram(program, operation, rows.append)
+        if program.ready:
+            driven.connect()
+        before = _own_cpu_s()
+        if driven.error is None:
+            driven.run(time.monotonic_ns(), self.seconds if program.ready else None)
+        reader_s = _own_cpu_s() - before
+        driven.close()
+        if driven.error:
+            raise SystemExit(f"sysbench by the wrapper: {driven.error}")
+        events = sum(row["ops"] for row in rows if row["operation"] == "transaction")
+        return Figures(events, driven.seconds.end_s, sum(driven.cpu), reader_s)
+
+    def plain(self, test: str) -> Figures:
+        """sysbench by itself, with the options of the wrapper."""
+        program, _ = self.program(test, 1)
+        script = program.environment["SYSBENCH_TEST_FILE"]
+        argv = [script if word == str(EVENTS) else word for word in program.argv]
+        with tempfile.TemporaryFile("w+") as out:
+            process = subprocess.Popen(tethered(argv), stdout=out, stderr=subprocess.STDOUT)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            said = out.read()
+        events = re.search(r"total number of events: +(\d+)", said)
+        seconds = re.search(r"total time: +([\d.]+)s", said)
+        if process.returncode or events is None or seconds is None:
+            raise SystemExit(f"plain sysbench ended with {process.returncode}: {said[-500:]}")
+        return Figures(int(events[1]), float(seconds[1]), used.ru_utime + used.ru_stime)
+
+
+Pairs = list[tuple[Figures, Figures]]
+
+
+def measured(bench: Bench, rounds: int) -> dict[str, Pairs]:
+    """By the wrapper and plain, in each round of each test."""
+    found: dict[str, Pairs] = {test: [] for test in (NULL, *TESTS)}
+    for number in range(rounds):
+        for test, pairs in found.items():
+            first = number % 2 == 0
+            early = bench.wrapped(test) if first else bench.plain(test)
+            late = bench.plain(test) if first else bench.wrapped(test)
+            pairs.append((early, late) if first else (late, early))
+        print(f"round {number + 1} of {rounds} done", flush=True)
+    return found
+
+
+def report(found: dict[str, Pairs], server: str, seconds: float) -> str:
+    """The section of the page."""
+    null = found[NULL]
+    added = [100 * (ours.core - plain.core) for ours, plain in null]
+    lines = [
+        "# The wrapper of sysbench", "",
+        f"{server}, {identity()['version']}, {count(THREADS, 'thread')}, {seconds:g} s each, "
+        f"{count(len(null), 'round')}.",
+        "Figures are medians (lowest to highest); ratios are taken within a round.",
+        f"Host: {host()}.", "",
+        "| what | by the wrapper | plain | difference or ratio | aim |", "|---|---|---|---|---|",
+        f"| null test: CPU, with that of the reader (% of a core) | {_of(null, 0, 'core', 100)} |"
+        f" {_of(null, 1, 'core', 100)} | {span(added, '+.2f')} | <= 0.5 |",
+    ]  # fmt: skip
+    for test in TESTS:
+        ratios = [ours.rate / plain.rate for ours, plain in found[test]]
+        lines.append(
+            f"| {test}: events/s | {span([ours.rate for ours, _ in found[test]], ',.0f')} |"
+            f" {span([plain.rate for _, plain in found[test]], ',.0f')} | {span(ratios, '.3f')} | >= 0.99 |"
+        )
+    by_wrapper, plain_ones = (
+        [few[side].rate / many[side].rate for many, few in zip(*(found[test] for test in TESTS), strict=True)]
+        for side in (0, 1)
+    )
+    ratios = [ours / plain for ours, plain in zip(by_wrapper, plain_ones, strict=True)]
+    lines.append(
+        f"| {TESTS[1]} over {TESTS[0]} | {span(by_wrapper, '.3f')} | {span(plain_ones, '.3f')} |"
+        f" {span(ratios, '.3f')} | 1 |"
+    )
+    return "\n".join(lines)
+
+
+def _of(pairs: Pairs, side: int, name: str, times: float) -> str:
+    values: Sequence[float] = [times * getattr(pair[side], name) for pair in pairs]
+    return span(values, ".2f")
+
+
+def _own_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--quick", action="store_true", help="3 s, one round; print only")
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.seconds, chosen.rounds = 3.0, 1
+    build = find_system(workspace())
+    with tempfile.TemporaryDirectory(prefix="sysbench") as name:
+        scratch = Path(name)
+        (scratch / "my.cnf").write_text(MY_CNF)
+        null_test = scratch / f"{NULL}.lua"
+        null_test.write_text(NULL_LUA)
+        with Sandbox(build, scratch / "box", scratch / "my.cnf", scratch / "log") as address:
+            connection = Connection(address.arguments(), None, 60.0)
+            connection.query(f"CREATE DATABASE {DATABASE}")
+            bench = Bench(address.arguments(), chosen.seconds, null_test)
+            bench.wrapped(TESTS[0], 0)
+            found = measured(bench, chosen.rounds)
+    text = report(found, f"{build.flavour} {build.version}", chosen.seconds)
+    print(text)
+    if not chosen.quick:
+        write_section("sysbench_cost", text)
+
+
+if __name__ == "__main__":
+    main()
