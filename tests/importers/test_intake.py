@@ -16,9 +16,9 @@ import pytest
 from ibench_lib import importers as folder
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers import intake, source
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark
 from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, ImportResult, find_importer, import_file, importers
-from ibench_lib.importers.source import Limits, Source
+from ibench_lib.importers.source import File, Limits, Source
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.store import reader
@@ -161,8 +161,8 @@ class Stub:
     run: ImportedRun | None = None
     expects: str = "anything"
 
-    def takes(self, source: Source) -> bool:
-        return True
+    def recognises(self, file: File) -> str | None:
+        return "anything"
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         if self.run is not None:
@@ -236,7 +236,7 @@ def test_no_line_is_lost_silently(added: None, workspace: Workspace) -> None:
     taken = take(workspace, LOG, setup="small", dbms="a.x")
     assert taken.warnings == ["1 line was not understood and left out: others.txt:4"]
     (run_dir,) = workspace.runs.iterdir()
-    assert read_manifest(run_dir).warnings == taken.warnings
+    assert read_manifest(run_dir).warnings == ["1 line was not understood and left out: name1.txt:4"]
     many = LOG.replace("WARNING: restarted\n", "noise\n" * 7)
     more = take(workspace, many, setup="small", dbms="a.x", experiment="more")
     lines = ", ".join(f"others.txt:{number}" for number in range(4, 9))
@@ -398,18 +398,19 @@ def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
 
 def test_the_same_imported_again_is_already_there(workspace: Workspace) -> None:
     first, second = take(workspace, TABLE), take(workspace, TABLE)
-    assert (first.already, second.already, second.run_ids) == (False, True, first.run_ids)
+    assert (first.already, second.already, second.run_ids) == ([], first.run_ids, [])
     assert len(list(workspace.runs.iterdir())) == 1
     arguments = ("runs", "import", str(workspace.root / "others.txt"), "-e", "others", "-s", "a report")
     assert ibench(workspace, *arguments).stdout == f"already there: {first.run_ids[0]}\n"
 
 
 def test_a_run_that_is_not_whole_says_so(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = run_with("published", error="it ends early", failed_step="q100", warnings=["left out"], private=True)
+    early, left_out = Remark("others.txt", 3, "it ends early"), Remark("others.txt", 2, "left out")
+    run = run_with("published", error=early, failed_step="q100", warnings=[left_out], private=True)
     manifest = read_manifest(hand_over(workspace, monkeypatch, run))
-    assert (manifest.status, manifest.error, manifest.failed_step) == ("failed", "it ends early", "q100")
-    assert manifest.warnings == ["left out"] and manifest.origin == "published"
-    assert "a log" not in manifest.experiment.text and manifest.experiment.text.endswith("  others.txt\n")
+    assert (manifest.status, manifest.error, manifest.failed_step) == ("failed", "name1.txt:3: it ends early", "q100")
+    assert manifest.warnings == ["name1.txt:2: left out"] and manifest.origin == "published"
+    assert "a log" not in manifest.experiment.text and manifest.experiment.text.endswith("  name1.txt\n")
 
 
 def test_the_command(workspace: Workspace) -> None:
