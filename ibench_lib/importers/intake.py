@@ -90,7 +90,7 @@ class ImportPlan:
 
 @dataclass(frozen=True)
 class _Found:
-    """What an importer has found in a source, checked. `kept` are warnings without names of files as they are."""
+    """What an importer has found in a source, checked. `kept` are warnings of all runs, as runs keep them."""
 
     importer: str
     runs: list[ImportedRun]
@@ -184,7 +184,7 @@ def import_file(
                 if manifest.cell.fingerprint in there and not again:
                     continue
                 _name_apart(manifest, workspace)
-                manifest.warnings += found.kept
+                manifest.warnings += [*(_text_of(remark, found.names) for remark in run.warnings), *found.kept]
                 writer = RunWriter(workspace.run_dir(manifest.run_id))
                 made.append(manifest.run_id)
                 try:
@@ -257,17 +257,12 @@ def _found(files: Source, importer: str | None, told: ImportRequest) -> _Found:
         importer=chosen.name,
         runs=runs,
         workloads=workloads,
-        warnings=_said(files, remarks, str),
-        kept=_said(files, remarks, names),
+        warnings=[*(_text_of(remark, str) for remark in remarks), *_lost(files, str), *_not_read(files, str)],
+        kept=[*_lost(files, names), *_not_read(files, names)],
         text=files.text() if keeps_text else "".join(f"{file.sha256}  {names(file.name)}\n" for file in files.files),
         identity=[chosen.name, *sorted(file.sha256 for file in read)],
         names=names,
     )
-
-
-def _said(files: Source, remarks: Sequence[Remark], name: Callable[[str], str]) -> list[str]:
-    """The warnings of an import, with the names of files as `name` makes them."""
-    return [*(_text_of(remark, name) for remark in remarks), *_lost(files, name), *_not_read(files, name)]
 
 
 def _text_of(remark: Remark, name: Callable[[str], str]) -> str:

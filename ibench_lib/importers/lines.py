@@ -88,7 +88,8 @@ class Lines:
 class LineBlocks:
     """The lines of a file that may be larger than memory, in blocks. The importer says which lines are `lost`.
 
-    A line of over 1 MiB is lost; it reads as an empty line and is never in memory.
+    A line of over 1 MiB is lost; it reads as an empty line and is never in memory. `unterminated` is the number of the
+    last line if nothing ends it: it may be cut. It is known when the line is read.
 
     Parameters
     ----------
@@ -99,6 +100,7 @@ class LineBlocks:
     def __init__(self, path: Path, content: Iterable[bytes]) -> None:
         self.path = path
         self.lost = Lost()
+        self.unterminated: int | None = None
         self._content = content
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -122,6 +124,7 @@ class LineBlocks:
                 self.lost.add([number])
                 begun, is_long = b"", True
         if begun:
+            self.unterminated = number
             yield number, self._decoded(number, b"", begun, False)
 
     def _decoded(self, number: int, begun: bytes, whole: bytes, is_long: bool) -> list[str]:

@@ -329,6 +329,8 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
                     numbers, groups = log.intervals.numbers, log.intervals.texts
                 log.version = version[1] if version else log.version
                 log.command, command = command or log.command, None
+            elif number == blocks.unterminated and line.split()[-1].isdecimal():
+                blocks.lost.add([number])  # a count that may be cut
             elif log is not None and (_SAYS_NOTHING.fullmatch(line) or _take(log, number, line)):
                 log.ended |= line == "SQL statistics:"
             else:
@@ -544,7 +546,7 @@ def _seconds(log: _Log, said: list[Remark]) -> dict[str, Numbers] | None:
     if not log.is_whole:
         return found
     totals = _counts(log)
-    rest = {name: total - int(found[name].sum()) for name, total in totals.items()}
+    rest = {name: total - int(found[name].sum()) for name, total in totals.items() if _total_of(name) in log.totals}
     if rest["transaction"] < -_DISAGREES * totals["transaction"] - 1:
         said.append(log.remark("its lines have more transactions than its totals: only its totals were imported"))
         return None
@@ -572,10 +574,14 @@ def _seconds(log: _Log, said: list[Remark]) -> dict[str, Numbers] | None:
     return found
 
 
+def _total_of(name: str) -> str:
+    """What the totals call that of which the lines have rates."""
+    return _OPERATIONS.get(name, name)
+
+
 def _counts(log: _Log) -> dict[str, int]:
-    """The totals by the name of what the lines have rates of."""
-    named = {**_OPERATIONS, "ignored_errors": "ignored_errors", "reconnects": "reconnects"}
-    return {name: log.totals.get(total, 0) for name, total in named.items()}
+    """The totals that it prints, by the name of what the lines have rates of. Of the others, the sum of its lines."""
+    return {name: log.totals.get(_total_of(name), of_lines) for name, of_lines in _from_rates(log).items()}
 
 
 def _add_step(
@@ -607,7 +613,7 @@ def _from_rates(log: _Log) -> dict[str, int]:
     seconds = np.diff(ends, prepend=0)
     if log.interval_s:
         seconds = np.minimum(seconds, log.interval_s)
-    return {name: round(int(np.dot(log.intervals.hundredths(name), seconds)) / 100) for name in _counts(log)}
+    return {name: round(int(np.dot(log.intervals.hundredths(name).astype(np.int64), seconds)) / 100) for name in _RATES}
 
 
 def _details(step: str, log: _Log) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def write_whole(run_dir: Path, parts: Mapping[str, FileRecord], rest: Mapping[st
 def write_streamed(run_dir: Path, name: str, pieces: Iterable[pa.Table]) -> dict[str, FileRecord]:
     """One `<table>.parquet` of pieces that are in the order of its key, and of what is worked out from each of them.
 
-    No more than a few pieces are in memory. A step must not be in several of them.
+    No more than a few pieces are in memory. A worker of a step must not be in several of them.
     """
     derived: dict[str, list[pa.Table]] = {}
 

@@ -61,7 +61,7 @@ def take(workspace: Workspace, text: str, **options: Any) -> ImportResult:
 
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
-    assert list(importers()) == ["published", "sysbench", "tool-log"]
+    assert list(importers()) == ["iibench", "published", "sysbench", "tool-log"]
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
     assert taken.importer == "tool-log"
     rows = reader.sql(
@@ -104,8 +104,9 @@ def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, t
     with pytest.raises(UsageError, match="is not a file that ibench can import") as caught:
         find_importer(Source(path))
     expected = (caught.value.detail or "").splitlines()
-    assert expected[0].startswith("published: CSV with a header: setup, dbms, step")
-    assert expected[1:] == [
+    assert expected[0].startswith("iibench: folders of iibench.py")
+    assert expected[1].startswith("published: CSV with a header: setup, dbms, step")
+    assert expected[2:] == [
         "sysbench: logs of sysbench 1.0 or 1.1, as it prints them",
         "tool-log: a log that begins with 'tool 1.0'",
     ]

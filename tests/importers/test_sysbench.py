@@ -239,6 +239,16 @@ def test_a_log_that_ends_early_is_a_failed_step_with_what_its_lines_add_up_to(tm
     assert worker(run)["ops"] == 2100 and run.rows["steps"][0]["duration_s"] == 20.0  # type: ignore[index]
 
 
+def test_a_count_at_the_end_of_a_file_may_be_cut_and_is_lost(tmp_path: Path) -> None:
+    runs, unused = lost(tmp_path, log().partition("70\n        write:")[0])
+    assert unused == [20] and "read" not in runs[0].steps[0].details["printed"]
+
+
+def test_a_total_that_is_damaged_leaves_the_seconds_as_they_are(tmp_path: Path) -> None:
+    runs, unused = lost(tmp_path, log().replace("        write:", "        wr\0ite:"))
+    assert len(unused) == 1 and ops(runs[0], "write") == {0: 300, 1: 330, 2: 360, 3: 0}
+
+
 def test_other_ends_of_lines_are_the_same_log(tmp_path: Path) -> None:
     assert seconds_of(read(tmp_path, log().replace("\n", "\r\n"))) == seconds_of(read(tmp_path, log()))
 
