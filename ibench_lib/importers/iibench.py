@@ -75,6 +75,9 @@ _DONE = "Done"
 _RATES = {"t_ins": "i_ips", "t_del": "i_dps", "t_query": "i_qps"}
 _QUERIES_A_COUNT = 16  # threads add to t_query after so many
 _OFF_S = 0.11
+_KEPT = {
+    *("t_ins", "t_del", "t_query", "grown t_ins", "grown t_del", "grown t_query", "max_i", "max_d", "max_q"),
+}
 _NOTHING = re.compile("(?!)")
 _SECOND_S = (0.9, 1.1)
 _ROLES = {"inserter": ("t_ins", "max_i", "Insert"), "deleter": ("t_del", "max_d", "Delete"),
@@ -91,7 +94,10 @@ _WALL = (datetime(2005, 1, 1, tzinfo=UTC).timestamp(), datetime(2100, 1, 1, tzin
 
 @dataclass
 class _Client:
-    """The log of one client. `rows` has the lines by column; `end_line` is the last line that has something."""
+    """The log of one client. `rows` has the lines by column; `end_line` is the last line that has something.
+
+    `duration_s` is the end of its last line, on its own clock; `longer` lines are of other than a second.
+    """
 
     file: str
     path: Path
@@ -110,15 +116,11 @@ class _Client:
     done: bool = False
     end_line: int = 1
     longer: int = 0
+    duration_s: float = 0.0
 
     def remark(self, text: str, line: int | None = None) -> Remark:
         """Something to say of it."""
         return Remark(self.file, line or self.end_line, text)
-
-    @property
-    def duration_s(self) -> float:
-        """The end of its last line, on its own clock."""
-        return float(self.rows["t_sec"][-1]) if len(self.rows["t_sec"]) else 0.0
 
     @property
     def per_commit(self) -> int:
@@ -312,9 +314,21 @@ def _keep_sound_rows(client: _Client, blocks: LineBlocks) -> None:
     latest = np.maximum.accumulate(np.concatenate([[0.0], rows["t_sec"]]))[:-1]
     sound = _sound(rows, client.per_commit) & (rows["t_sec"] > latest)
     blocks.lost.add(rows["line"][~sound].astype(int).tolist())
-    client.rows = {name: values[sound] for name, values in rows.items()}
-    seconds = client.rows["i_sec"]
-    client.longer = int(((seconds < _SECOND_S[0]) | (seconds > _SECOND_S[1])).sum())
+    # A folder may have millions of lines: what is not asked for any more is not kept.
+    last = np.flatnonzero(sound)[-1:]
+    client.duration_s = float(rows["t_sec"][last].sum())
+    second, seconds = np.rint(rows["t_sec"][sound]), rows["i_sec"][sound]
+    is_second = (seconds >= _SECOND_S[0]) & (seconds <= _SECOND_S[1])
+    client.longer = int((~is_second).sum())
+    grown = {f"grown {name}": rows[name] - rows[f"before {name}"] for name in _RATES if name in rows}
+    kept = {name: values[sound] for name, values in (rows | grown).items() if name in _KEPT}
+    client.rows = {name: _small(values) for name, values in {**kept, "second": second - 1}.items()}
+    client.rows["is_second"] = is_second & (np.diff(second, prepend=0.0) > 0)
+
+
+def _small(values: Numbers) -> Numbers:
+    """Whole numbers in as few bytes as they take."""
+    return values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64)
 
 
 def _sound(rows: Mapping[str, Numbers], per_commit: int) -> Numbers:
@@ -392,7 +406,7 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
     """One run, its steps by their wall time if all say it, else one after the other."""
     rows: dict[str, list[Row]] = {"workers": [], "steps": [], "probes": []}
     said, failed, start_s = list(warnings), {}, 0.0
-    columns: list[Columns] = []
+    workers: list[tuple[str, _Client, str, int]] = []
     names = _unique_names(steps)
     loaded = 0
     origin = steps[0].began
@@ -405,7 +419,7 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
             failed[name] = why
         said += _tails(step)
         existing = loaded + sum(client.total("inserter") * client.per_commit for client in step.clients)
-        _add_step(rows, columns, name, step, start_s, why, existing if step.name == "l.x" and loaded else None)
+        _add_step(rows, workers, name, step, start_s, why, existing if step.name == "l.x" and loaded else None)
         if step.name in ("l.i0", "l.x"):
             loaded = existing
         start_s += step.duration_s
@@ -419,8 +433,8 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
         benchmark="insert_benchmark",
         steps=[_described_step(names[id(step)], step) for step in steps],
         rows=kept,
-        columns={"ops": columns} if columns else {},
-        resolution_s=1.0 if columns else None,
+        columns={"ops": _OpsOfWorkers(workers)} if workers else {},
+        resolution_s=1.0 if workers else None,
         origin_wall=datetime.fromtimestamp(origin, UTC) if origin is not None else None,
         missing=_missing(),
         workload=_described(steps),
@@ -480,7 +494,7 @@ def _operation(role: str, step: str) -> str:
 
 def _add_step(
     rows: dict[str, list[Row]],
-    columns: list[Columns],
+    workers: list[tuple[str, _Client, str, int]],
     name: str,
     step: _Folder,
     start_s: float,
@@ -520,31 +534,39 @@ def _add_step(
                     "rows": None if role == "querier" else total * client.per_commit,
                     "retries": client.retries[position] if client.retries else None,
                 }
-                if piece := _seconds(name, client, role, worker):
-                    columns.append(piece)
+                if _ROLES[role][0] in client.rows and client.rows["is_second"].any():
+                    workers.append((name, client, role, worker))
             rows["workers"].append(row)
             worker += 1
 
 
-def _seconds(step: str, client: _Client, role: str, worker: int) -> Columns | None:
+class _OpsOfWorkers(Sequence[Columns]):
+    """The rows of the seconds of each worker, made when they are asked for: together they may be larger than memory."""
+
+    def __init__(self, workers: Sequence[tuple[str, _Client, str, int]]) -> None:
+        self._workers = workers
+
+    def __len__(self) -> int:
+        return len(self._workers)
+
+    def __getitem__(self, number: Any) -> Any:
+        return _seconds(*self._workers[number])
+
+
+def _seconds(step: str, client: _Client, role: str, worker: int) -> Columns:
     """The seconds of a worker: lines of one second, each in the second in which it ends."""
     total, slowest, _ = _ROLES[role]
-    if total not in client.rows:
-        return None
-    done, before = (client.rows[name].astype(np.int64) for name in (total, f"before {total}"))
-    second = np.rint(client.rows["t_sec"]).astype(np.int64) - 1
-    seconds = client.rows["i_sec"]
-    keep = (seconds >= _SECOND_S[0]) & (seconds <= _SECOND_S[1]) & (second >= 0) & (np.diff(second, prepend=-1) > 0)
-    if not keep.any():
-        return None
+    done = client.rows[total].astype(np.int64)
+    before = done - client.rows[f"grown {total}"]
+    keep = client.rows["is_second"]
     each = 1 if role == "querier" else client.per_commit
     ops = -(-done // each) + before // -each  # statements, of which the last may be cut short
-    max_us = client.rows.get(slowest, np.zeros(len(done)))
+    max_us = client.rows.get(slowest, np.zeros(len(done))).astype(float)
     values: dict[str, Any] = {
         "client": client.number,
         "worker": worker,
         "operation": _operation(role, step),
-        "second": second[keep],
+        "second": client.rows["second"][keep],
         "ops": ops[keep],
         "rows": None if role == "querier" else (done - before)[keep],
         "service_max_us": pa.array(max_us[keep], pa.float64(), mask=(max_us[keep] == 0)),

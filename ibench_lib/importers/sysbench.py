@@ -161,6 +161,11 @@ class _Intervals:
             if keep.any():
                 self._blocks.append((ends[keep], numbers[keep], rates[keep]))
 
+    def forget_lines(self) -> None:
+        """Keep no numbers of lines: a folder may have millions."""
+        self._blocks = [(ends, np.zeros(0, np.int32), rates) for ends, _, rates in self._blocks]
+        self.rejected = []
+
     def __len__(self) -> int:
         return sum(len(ends) for ends, _, _ in self._blocks)
 
@@ -341,6 +346,7 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
         if log.is_whole:  # a line from after the end is of another log
             log.intervals.up_to(log.duration_s + 1)
         blocks.lost.add(log.intervals.rejected)
+        log.intervals.forget_lines()
     return logs
 
 
