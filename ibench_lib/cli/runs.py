@@ -31,6 +31,7 @@ from ibench_lib.paths import check_name, workspace
 if TYPE_CHECKING:
     import duckdb
 
+    from ibench_lib.importers.intake import ImportPlan
     from ibench_lib.store.annotations import Annotation
 
 app = typer.Typer(
@@ -469,37 +470,55 @@ def runs_pull(place: Place, run_ids: RunsThere = None) -> None:
 
 @app.command("import")
 def runs_import(
-    file: Annotated[
-        Path, typer.Argument(help="The file, folder or archive to import; its content decides which importer reads it.")
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="Files, folders and archives to import; their content decides which importer reads them.",
+        ),
     ],
-    experiment: Annotated[str, typer.Option("--experiment", "-e", help="The name of their experiment.")],
-    source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
+    experiment: Annotated[str, typer.Option("--experiment", "-e", help="The name of their experiment.")] = "",
+    source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")] = "",
     title: Annotated[str, typer.Option("--title", help="A one-line title; by default the source.")] = "",
     importer: Annotated[
-        str | None, typer.Option("--as", help="The importer to use, regardless of the file's content.")
+        str | None, typer.Option("--as", help="The importer to use, regardless of the files' content.")
     ] = None,
     setup: Annotated[
-        str | None, typer.Option("--setup", help="Setup of the runs, if the file does not name it.")
+        str | None, typer.Option("--setup", help="Setup of the runs, if the files do not name it.")
     ] = None,
     dbms: Annotated[
-        str | None, typer.Option("--dbms", help="<build>.<config> of the runs, if the file does not name it.")
+        str | None, typer.Option("--dbms", help="<build>.<config> of the runs, if the files do not name it.")
     ] = None,
     test: Annotated[
         str | None, typer.Option("--test", help="The test of a sysbench log, if neither it nor its name says it.")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what each file would become, and write nothing.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Import runs that are already there once more, then remove the old ones.")
+    ] = False,
 ) -> None:
-    """Import figures that others have measured or published, to compare them with the runs of this lake.
+    """Import what others have measured or published, to compare it with the runs of this lake.
 
-    They are marked as such everywhere.
+    It is marked as such everywhere.
 
     [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
     """
-    from ibench_lib.importers.intake import import_file
+    from ibench_lib.importers.intake import import_file, plan_import
 
+    if dry_run:
+        planned = plan_import(paths, importer=importer, setup=setup, dbms=dbms, test=test)
+        _print_plan(planned)
+        return
+    if not experiment:
+        raise UsageError(
+            "the imported runs need an experiment", hint="name it with --experiment, such as -e report-2023"
+        )
     for what, text in (("source", source), ("title", title)):
         check_line(text, what)
     taken = import_file(
-        file,
+        paths,
         experiment,
         source,
         workspace(),
@@ -508,15 +527,30 @@ def runs_import(
         setup=setup,
         dbms=dbms,
         test=test,
+        again=again,
     )
     for warning in taken.warnings:
         err.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
-    if taken.already:
-        for run_id in taken.run_ids:
-            out.print(f"already there: {safe(run_id)}", soft_wrap=True)
-        return
-    runs = count(len(taken.run_ids), f"{taken.importer} run")
-    out.print(f"{safe(runs)} of {safe(experiment)}", soft_wrap=True)
+    for run_id in taken.already:
+        out.print(f"already there: {safe(run_id)}", soft_wrap=True)
+    if taken.run_ids:
+        runs = count(len(taken.run_ids), f"{taken.importer} run")
+        out.print(f"{safe(runs)} of {safe(experiment)}", soft_wrap=True)
+
+
+def _print_plan(planned: ImportPlan) -> None:
+    """The plan of an import: a line for each file and step."""
+    heads = ["file", "format", "run", "step", "threads", "why"]
+    lines = [
+        [row.file, row.format or "-", row.run or "-", row.step or "-", f"{row.threads or '-'}", row.why]
+        for row in planned.rows
+    ]
+    widths = [max(len(line[number]) for line in [heads, *lines]) for number in range(len(heads))]
+    for line in [heads, *lines]:
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        out.print(safe(text), soft_wrap=True)
+    for warning in planned.warnings:
+        err.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
 
 
 def _copy(done: str, copies: Sequence[tuple[str, Callable[[], bool]]], *, go_on: bool = False) -> None:

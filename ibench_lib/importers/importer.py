@@ -19,9 +19,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from ibench_lib.importers.source import Source
+from ibench_lib.importers.source import File, Source
 
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something to say of a line of a file. The name of the file is not in the text: a run keeps another one."""
+
+    file: str
+    line: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -38,11 +47,32 @@ class ImportRequest:
 
 @dataclass(frozen=True)
 class ImportedStep:
-    """A step of a run, the first line that names it, and what the manifest says of it besides its kind."""
+    """A step of a run.
+
+    Parameters
+    ----------
+    name, line : its name, and the first line that names it.
+    details : what the manifest says of it besides its kind.
+    files, threads : what it was read from, and its threads or clients, for the plan of an import.
+    """
 
     name: str
     line: int
     details: Mapping[str, Any] = field(default_factory=dict)
+    files: Sequence[str] = ()
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Many rows of a step at once, in the order of the table's key: as arrays, which is much quicker than row by row.
+
+    A value is an array of `rows` items, or one that all rows have. Columns that are not there are NULL.
+    """
+
+    step: str
+    rows: int
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -56,6 +86,7 @@ class ImportedRun:
     benchmark : name of its workload; by default the only one that has all of its steps.
     steps : in order, including steps that only other runs of the same setup have.
     rows : rows by table (schema.TABLES), only for tables that the tool has. `run_id` and `step_id` are filled in.
+    columns : the same as arrays, by table, for tables that are not in `rows`: the pieces of each step in its order.
     resolution_s : interval of its samples in seconds; None if it has no samples.
     histograms : whether the tool recorded a histogram, or every response time, so that bins are its own.
     origin_wall : wall time of the run clock's zero; None if unknown.
@@ -64,7 +95,7 @@ class ImportedRun:
     missing : `table.column` -> why it is NULL.
     workload : facts of its workload, under the names that they have in the manifest of a measured run.
     error, failed_step : why it is no whole run, and the first step that is not; None if it is whole.
-    warnings : sentences on what was left out, besides lines and files that were not read.
+    warnings : what was left out, besides lines and files that were not read.
     private : its files may name people, hosts and passwords. Runs keep their hashes, and never their text.
     """
 
@@ -73,6 +104,7 @@ class ImportedRun:
     line: int
     steps: Sequence[ImportedStep]
     rows: Mapping[str, Iterable[Row]]
+    columns: Mapping[str, Sequence[Columns]] = field(default_factory=dict)
     file: str | None = None
     benchmark: str | None = None
     repeat: int = 1
@@ -83,9 +115,9 @@ class ImportedRun:
     host: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     workload: Mapping[str, Any] = field(default_factory=dict)
-    error: str | None = None
+    error: Remark | None = None
     failed_step: str | None = None
-    warnings: Sequence[str] = ()
+    warnings: Sequence[Remark] = ()
     private: bool = False
 
 
@@ -100,8 +132,11 @@ class Importer(Protocol):
     def expects(self) -> str:
         """What its files look like, in one line for people."""
 
-    def takes(self, source: Source) -> bool:
-        """Whether any file is of its kind, judged by its content (`File.beginning`). Endings of names do not matter."""
+    def recognises(self, file: File) -> str | None:
+        """What in a file's content (`File.beginning`) shows that it is of its kind; None if nothing does.
+
+        The ending of a name does not matter.
+        """
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         """The runs in a source. Files that it does not read are counted in a warning.

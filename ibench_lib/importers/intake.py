@@ -2,7 +2,7 @@
 
 This module does what every importer needs. It checks names. An experiment never has both measured and imported runs.
 Either all runs of a source are imported or none. Each run keeps where it is from and the file's text, or the hashes of
-all files. Errors name the line.
+all files with names that say nothing of hosts and people. Errors name the line.
 """
 
 from __future__ import annotations
@@ -10,19 +10,23 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import unicodedata
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ibench_lib import importers as folder
 from ibench_lib import plugins
 from ibench_lib.base import strict_yaml
+from ibench_lib.base.later import later
 from ibench_lib.errors import LakeError, NameRefused, UsageError
-from ibench_lib.importers.importer import ImportedRun, Importer, ImportRequest, Row
+from ibench_lib.importers.importer import Columns, ImportedRun, Importer, ImportRequest, Remark, Row
 from ibench_lib.importers.lines import Lines
 from ibench_lib.importers.source import Source
+from ibench_lib.importers.stored_names import StoredNames
 from ibench_lib.paths import Workspace, check_name, make_run_id
 from ibench_lib.schema import TABLES
 from ibench_lib.store import reader
@@ -30,6 +34,11 @@ from ibench_lib.store.manifest import Cell, ConfigRecord, ExperimentRecord, Kind
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.workload import Workload, find, known, known_steps
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = later("pyarrow")
 
 MOST_STEPS = 1000
 MOST_RUNS = 10_000
@@ -51,13 +60,51 @@ _A_SECOND = (0.9, 1.1)
 class ImportResult:
     """The result of an import: the importer, the ids of the runs, and a warning for everything that was left out.
 
-    `already`: the runs were there before, from the same files, and nothing was written.
+    `already`: those of the runs that were there before, from the same files, and were not written.
     """
 
     importer: str
     run_ids: list[str]
     warnings: list[str]
-    already: bool = False
+    already: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class PlannedFile:
+    """What an import makes of a file, or of one of its logs.
+
+    `file` is its name in the folder or archive, `format` the importer that reads it and None if none does, `why` what
+    of its content decides this. `run`, `step` and `threads` are None where it is of no step.
+    """
+
+    file: str
+    format: str | None
+    why: str
+    run: str | None = None
+    step: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class ImportPlan:
+    """What an import would do: a row for each file and step, and the warnings."""
+
+    rows: list[PlannedFile]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What an importer has found in a source, checked. `kept` are warnings of all runs, as runs keep them."""
+
+    importer: str
+    runs: list[ImportedRun]
+    workloads: list[Workload]
+    warnings: list[str]
+    kept: list[str]
+    text: str
+    identity: list[str]
+    names: StoredNames
 
 
 def importers() -> dict[str, Importer]:
@@ -77,27 +124,27 @@ def find_importer(source: Source, name: str | None = None) -> Importer:
     ------
     UsageError : there is none, or there are several; `detail` has what each expects.
     """
-    path, there = source.path, importers()
+    there = importers()
     expected = "\n".join(f"{importer.name}: {importer.expects}" for importer in there.values())
     if name is not None:
         if name not in there:
             near = strict_yaml.suggestion(name, list(there))
             raise UsageError(f"unknown importer {name!r:.80}{near}", detail=expected)
         return there[name]
-    taking = [importer for importer in there.values() if importer.takes(source)]
+    taking = [one for one in there.values() if any(one.recognises(file) is not None for file in source.files)]
     if not taking:
         said = "has no file" if source.many else "is not a file"
         raise UsageError(
-            f"{path} {said} that ibench can import", hint="the kinds below can be imported", detail=expected
+            f"{source} {said} that ibench can import", hint="the kinds below can be imported", detail=expected
         )
     if len(taking) > 1:
         names = " and ".join(importer.name for importer in taking)
-        raise UsageError(f"{path} can be read as {names}", hint="choose one with --as", detail=expected)
+        raise UsageError(f"{source} can be read as {names}", hint="choose one with --as", detail=expected)
     return taking[0]
 
 
 def import_file(
-    path: Path,
+    path: Path | Sequence[Path],
     experiment: str,
     source: str,
     workspace: Workspace,
@@ -107,20 +154,22 @@ def import_file(
     setup: str | None = None,
     dbms: str | None = None,
     test: str | None = None,
+    again: bool = False,
 ) -> ImportResult:
-    """Import the runs of a file, a folder or an archive into the lake, either all of them or none.
+    """Import the runs of files, folders and archives into the lake, either all of them or none.
 
     Parameters
     ----------
     path : what others have measured, in a form that an importer knows.
     experiment : name of the experiment that the runs get; no run may have it yet, unless it is of the same files.
-    source, title : the origin of the file, and one line for people; at most `MOST_TEXT` characters.
+    source, title : the origin of the files, and one line for people; at most `MOST_TEXT` characters.
     importer : name of the importer; by default the content decides.
     setup, dbms, test : for files that do not name them.
+    again : import runs that are there already once more, and then remove the old ones.
 
     Raises
     ------
-    UsageError : the file cannot be used; the message names the line.
+    UsageError : the files cannot be used; the message names the line.
     LakeError : the experiment has runs, or the lake cannot be written.
     """
     check_name(experiment, "experiment")
@@ -129,58 +178,130 @@ def import_file(
     for name, text in (("source", source), ("title", title)):
         _check_text(name, text)
     with Source(path) as files:
-        chosen = find_importer(files, importer)
-        runs = list(islice(chosen.runs(files, ImportRequest(setup, dbms, test)), MOST_RUNS + 1))
-        if len(runs) > MOST_RUNS:
-            raise UsageError(f"{path} has over {MOST_RUNS:,} runs", hint="import it in parts, as several experiments")
-        if not runs:
-            raise UsageError(f"{path} has no figures")
-        workloads = _check(runs, files)
-        text = files.hashes() if any(run.private for run in runs) else files.text()
-        said = (warning for run in runs for warning in run.warnings)
-        warnings = [*_most(list(dict.fromkeys(said))), *_lost(files), *_not_read(files)]
-    record = ExperimentRecord(name=experiment, title=title or source, text=text)
-    now = datetime.now(UTC)
-    manifests = [_manifest(run, workload, record, source, now) for run, workload in zip(runs, workloads, strict=True)]
-    if there := _there(experiment, manifests, workspace):
-        return ImportResult(chosen.name, there, warnings, already=True)
-    made: list[str] = []
-    try:
-        for run, manifest in zip(runs, manifests, strict=True):
-            manifest.warnings += warnings
-            writer = RunWriter(workspace.run_dir(manifest.run_id))
-            made.append(manifest.run_id)
-            try:
-                _write(run, _naming(run, files), writer)
-            finally:  # a run that is not sealed could not be removed
-                writer.seal(manifest)
-    except BaseException:
-        for run_id in made:
-            with contextlib.suppress(LakeError):  # the first error is the one to report
-                remove_run(run_id, workspace)
-        raise
-    return ImportResult(chosen.name, made, warnings)
+        found = _found(files, importer, ImportRequest(setup, dbms, test))
+        record = ExperimentRecord(name=experiment, title=title or source, text=found.text)
+        now = datetime.now(UTC)
+        manifests = [_manifest(number, found, record, source, now) for number in range(len(found.runs))]
+        there = _there(experiment, manifests, workspace)
+        made: list[str] = []
+        try:
+            for run, manifest in zip(found.runs, manifests, strict=True):
+                if manifest.cell.fingerprint in there and not again:
+                    continue
+                _name_apart(manifest, workspace)
+                said = _most([_text_of(remark, found.names) for remark in run.warnings])
+                manifest.warnings += [*said, *found.kept]
+                writer = RunWriter(workspace.run_dir(manifest.run_id))
+                made.append(manifest.run_id)
+                try:
+                    _write(run, _naming(run, files), writer)
+                finally:  # a run that is not sealed could not be removed
+                    writer.seal(manifest)
+        except BaseException:
+            for run_id in made:
+                with contextlib.suppress(LakeError):  # the first error is the one to report
+                    remove_run(run_id, workspace)
+            raise
+    if again:
+        for run_id in there.values():
+            remove_run(run_id, workspace)
+        there = {}
+    return ImportResult(found.importer, made, found.warnings, sorted(there.values()))
 
 
-def _there(experiment: str, manifests: list[Manifest], workspace: Workspace) -> list[str]:
-    """The runs of the experiment if they are the same as these; empty if it has none.
+def plan_import(
+    path: Path | Sequence[Path],
+    *,
+    importer: str | None = None,
+    setup: str | None = None,
+    dbms: str | None = None,
+    test: str | None = None,
+) -> ImportPlan:
+    """What `import_file` would import, without writing anything.
+
+    Raises
+    ------
+    UsageError : as `import_file`.
+    """
+    with Source(path) as files:
+        found = _found(files, importer, ImportRequest(setup, dbms, test))
+        chosen = importers()[found.importer]
+        rows: list[PlannedFile] = []
+        read = set(files.read())
+        for file in files.files:
+            if file.name not in read:
+                rows.append(PlannedFile(file.name, None, "no importer reads it"))
+                continue
+            why = chosen.recognises(file) or f"it is read as {chosen.name}"
+            steps = [
+                PlannedFile(file.name, chosen.name, why, _name_of(run), step.name, step.threads)
+                for run in found.runs
+                for step in run.steps
+                if file.name in (step.files or [run.file or files.files[0].name])
+            ]
+            rows += steps or [PlannedFile(file.name, chosen.name, why)]
+        return ImportPlan(rows, found.warnings)
+
+
+def _name_of(run: ImportedRun) -> str:
+    """A run for people."""
+    return f"{run.setup}, {run.dbms}" + (f", repeat {run.repeat}" if run.repeat > 1 else "")
+
+
+def _found(files: Source, importer: str | None, told: ImportRequest) -> _Found:
+    """What is in a source. Names of files that a run keeps say nothing of hosts and people (`StoredNames`)."""
+    chosen = find_importer(files, importer)
+    runs = list(islice(chosen.runs(files, told), MOST_RUNS + 1))
+    if len(runs) > MOST_RUNS:
+        raise UsageError(f"{files} has over {MOST_RUNS:,} runs", hint="import it in parts, as several experiments")
+    if not runs:
+        raise UsageError(f"{files} has no figures")
+    workloads = _check(runs, files)
+    names = StoredNames(text for run in runs for text in (run.setup, run.dbms, *(step.name for step in run.steps)))
+    keeps_text = len(files.files) == 1 and not files.many and not any(run.private for run in runs)
+    read = [file for file in files.files if file.name in files.read()]
+    remarks = list(dict.fromkeys(remark for run in runs for remark in run.warnings))
+    return _Found(
+        importer=chosen.name,
+        runs=runs,
+        workloads=workloads,
+        warnings=[*_most([_text_of(one, str) for one in remarks]), *_lost(files, str), *_not_read(files, str)],
+        kept=[*_lost(files, names), *_not_read(files, names)],
+        text=files.text() if keeps_text else "".join(f"{file.sha256}  {names(file.name)}\n" for file in files.files),
+        identity=[chosen.name, *sorted(file.sha256 for file in read)],
+        names=names,
+    )
+
+
+def _text_of(remark: Remark, name: Callable[[str], str]) -> str:
+    return f"{name(remark.file)}:{remark.line}: {remark.text}"
+
+
+def _there(experiment: str, manifests: list[Manifest], workspace: Workspace) -> dict[str, str]:
+    """The ids of those of the runs that are in the experiment already, by their fingerprints.
 
     Raises
     ------
     LakeError : it has other runs.
     """
     runs = reader.sql(
-        reader.lake(workspace),
-        "SELECT run_id, setup, dbms, repeat, fingerprint, status, experiment FROM runs ORDER BY run_id",
-    )
-    found = runs.filter(experiment=experiment).drop("experiment").rows()
-    ours = {(m.cell.setup, m.cell.dbms, m.cell.repeat, m.cell.fingerprint, m.status) for m in manifests}
-    if found and {tuple(row[1:]) for row in found} != ours:
+        reader.lake(workspace), "SELECT run_id, fingerprint, experiment FROM runs ORDER BY run_id"
+    ).filter(experiment=experiment)
+    found = dict(zip(runs["fingerprint"], runs["run_id"], strict=True))
+    if not found.keys() <= {manifest.cell.fingerprint for manifest in manifests}:
         raise LakeError(
             f"experiment {experiment} already has runs",
             hint="use another name: imported and measured runs cannot share a name",
         )
-    return [row[0] for row in found]
+    return found
+
+
+def _name_apart(manifest: Manifest, workspace: Workspace) -> None:
+    """Give a run an id that no other has: the id names the second of its beginning, which may not be its own."""
+    cell, when = manifest.cell, datetime.fromisoformat(manifest.origin_wall)
+    while workspace.run_dir(manifest.run_id).exists():
+        when += timedelta(seconds=1)
+        manifest.run_id = make_run_id(manifest.experiment.name, cell.setup, cell.dbms, cell.repeat, when)
 
 
 def _check_text(name: str, text: str) -> None:
@@ -196,7 +317,7 @@ def _check_text(name: str, text: str) -> None:
 def _naming(run: ImportedRun, files: Source) -> Lines:
     """The file that names a run, for errors."""
     name = run.file or files.files[0].name
-    return files.read().get(name) or Lines(files.where(name), "")
+    return Lines(files.where(name), "")
 
 
 def _check(runs: list[ImportedRun], files: Source) -> list[Workload]:
@@ -210,7 +331,9 @@ def _check(runs: list[ImportedRun], files: Source) -> list[Workload]:
             _check_name(text, name, lines, run.line)
         if not build or not config:
             raise lines.refusal(
-                run.line, f"dbms {run.dbms!r:.80} is not <build>.<config>", "such as my8033.cy10a: see docs/lake.md"
+                run.line,
+                f"dbms {run.dbms!r:.80} is not <build>.<config>",
+                "such as my8033.cy10a: see docs/importing.md",
             )
         if (key := (run.setup, run.dbms, run.repeat)) in seen:
             raise lines.refusal(run.line, f"{run.setup}, {run.dbms}, repeat {run.repeat} occurs twice")
@@ -256,7 +379,7 @@ def _check_name(text: str, what: str, lines: Lines, line: int) -> None:
 
 def _check_tables(run: ImportedRun, lines: Lines) -> None:
     """The rules for seconds and bins."""
-    for table in run.rows:
+    for table in (*run.rows, *run.columns):
         if TABLES[table].derived:
             raise lines.refusal(run.line, f"{table} is derived from other tables and is never imported")
         if table in _OF_A_SECOND and not _A_SECOND[0] <= (run.resolution_s or 0.0) <= _A_SECOND[1]:
@@ -273,6 +396,24 @@ def _write(run: ImportedRun, lines: Lines, writer: RunWriter) -> None:
             if table == "ops":
                 _check_bins(run, lines, row)
             writer.append(table, **row, **({"step_id": numbers[row["step"]]} if by_step else {}))
+    for table, pieces in run.columns.items():
+        writer.add_whole(table, (_arrow(table, piece, numbers[piece.step], writer.run_dir.name) for piece in pieces))
+
+
+def _arrow(name: str, piece: Columns, step_id: int, run_id: str) -> pa.Table:
+    """Rows of a table with all its columns."""
+    schema = TABLES[name].arrow_schema
+    known = {**piece.values, "run_id": run_id, "step": piece.step, "step_id": step_id}
+    columns = []
+    for one in schema:
+        value = known.get(one.name)
+        if value is None:
+            columns.append(pa.nulls(piece.rows, one.type))
+        elif isinstance(value, str | int | float):
+            columns.append(pa.repeat(pa.scalar(value, one.type), piece.rows))
+        else:
+            columns.append(value if isinstance(value, pa.Array) else pa.array(value, one.type))
+    return pa.table(columns, schema=schema)
 
 
 def _check_bins(run: ImportedRun, lines: Lines, row: Row) -> None:
@@ -284,19 +425,20 @@ def _check_bins(run: ImportedRun, lines: Lines, row: Row) -> None:
             raise lines.refusal(run.line, f"{column} has {sum(counts):,} of {row['ops']:,} answers")
 
 
-def _lost(files: Source) -> list[str]:
+def _lost(files: Source, name: Callable[[str], str]) -> list[str]:
     """A warning with the lines that were not used. It leaves out the folder of the source, which is private."""
-    read = {name if files.many else files.path.name: lines for name, lines in files.read().items()}
-    lost = [f"{name}:{number}" for name, lines in read.items() for number in lines.not_understood()]
-    count = "1 line was" if len(lost) == 1 else f"{len(lost):,} lines were"
-    return [f"{count} not understood and left out: {_first(lost)}"] if lost else []
+    lost = [(file.name, files.read()[file.name].lost) for file in files.files if file.name in files.read()]
+    total = sum(one.count for _, one in lost)
+    first = [f"{name(file)}:{number}" for file, one in lost for number in one.first[:_NAMED]]
+    count = "1 line was" if total == 1 else f"{total:,} lines were"
+    return [f"{count} not understood and left out: {_first(first, total)}"] if total else []
 
 
-def _not_read(files: Source) -> list[str]:
+def _not_read(files: Source, name: Callable[[str], str]) -> list[str]:
     """A warning with the files that the importer did not read."""
-    lost = [file.name for file in files.files if file.name not in files.read()]
+    lost = [name(file.name) for file in files.files if file.name not in files.read()]
     count = "1 file was" if len(lost) == 1 else f"{len(lost):,} files were"
-    return [f"{count} not read: {_first(lost)}"] if lost and files.many else []
+    return [f"{count} not read: {_first(lost, len(lost))}"] if lost and files.many else []
 
 
 def _most(said: list[str]) -> list[str]:
@@ -305,8 +447,8 @@ def _most(said: list[str]) -> list[str]:
     return said if more <= 0 else [*said[:MOST_WARNINGS], f"further warnings of this import: {more:,}"]
 
 
-def _first(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
+def _first(names: list[str], total: int) -> str:
+    return ", ".join(names[:_NAMED]) + (" ..." if total > _NAMED else "")
 
 
 def _parts(dbms: str) -> tuple[str, str]:
@@ -315,19 +457,21 @@ def _parts(dbms: str) -> tuple[str, str]:
     return build, config
 
 
-def _manifest(run: ImportedRun, workload: Workload, record: ExperimentRecord, source: str, now: datetime) -> Manifest:
+def _manifest(number: int, found: _Found, record: ExperimentRecord, source: str, now: datetime) -> Manifest:
+    run, workload = found.runs[number], found.workloads[number]
     build, config = _parts(run.dbms)
     origin = run.origin_wall or now
-    identity = [source, record.text, *([step.name for step in run.steps] if run.private else [])]
+    # The content of files, and what they are taken for. Where they lie and what they are called is no part of it.
+    mapping = [source, run.setup, run.dbms, str(run.repeat), *(step.name for step in run.steps)]
     return Manifest(
         tool_version=version("ibench"),
         run_id=make_run_id(record.name, run.setup, run.dbms, run.repeat, origin),
         status="failed" if run.error else "complete",
-        error=run.error,
+        error=_text_of(run.error, found.names) if run.error else None,
         failed_step=run.failed_step,
         origin_wall=origin.isoformat(),
         source=source,
-        origin="published" if run.rows.keys() <= {"published"} else "imported",
+        origin="published" if run.rows.keys() | run.columns.keys() <= {"published"} else "imported",
         experiment=record,
         cell=Cell(
             build=build,
@@ -335,7 +479,7 @@ def _manifest(run: ImportedRun, workload: Workload, record: ExperimentRecord, so
             dbms=run.dbms,
             setup=run.setup,
             repeat=run.repeat,
-            fingerprint=hashlib.sha256("\0".join(identity).encode()).hexdigest(),
+            fingerprint=hashlib.sha256("\0".join([*found.identity, *mapping]).encode()).hexdigest(),
         ),
         benchmark=workload.name,
         operations=[OperationRecord(**asdict(operation)) for operation in workload.operations],

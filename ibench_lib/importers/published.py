@@ -42,9 +42,11 @@ class Published:
     name = "published"
     expects = f"CSV with a header: {', '.join(_KEYS)}, and a column for each metric, of {', '.join(publishable())}"
 
-    def takes(self, source: Source) -> bool:
-        """Whether the first line of a file has most of the columns that these tables share."""
-        return any(map(_is_table, source.files))
+    def recognises(self, file: File) -> str | None:
+        """Most of the columns that these tables share, in its first line."""
+        header = file.beginning.split("\n", 1)[0].strip().split(",")
+        found = [name for name in _KEYS if name in {column.strip('"') for column in header}]
+        return f"its header has {', '.join(found)}" if len(found) >= 2 else None
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         """One run for each setup and dbms of each table."""
@@ -53,7 +55,7 @@ class Published:
                 "published figures name their setup and dbms themselves", hint="leave --setup and --dbms out"
             )
         for file in source.files:
-            if source.many and not _is_table(file):
+            if source.many and self.recognises(file) is None:
                 continue
             results, steps = _parse(source.lines(file))
             if not any(result.values for result in results):
@@ -71,11 +73,6 @@ class Published:
 
 
 IMPORTER = Published()
-
-
-def _is_table(file: File) -> bool:
-    header = file.beginning.split("\n", 1)[0].strip().split(",")
-    return len({name.strip('"') for name in header} & {*_KEYS}) >= 2
 
 
 def _rows(result: _Result) -> list[Row]:

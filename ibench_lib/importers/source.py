@@ -17,7 +17,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,11 +26,12 @@ from typing import IO, Protocol, cast
 
 from ibench_lib.base.text_file import NotReadable, open_regular
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.lines import Lines
+from ibench_lib.importers.lines import LineBlocks, Lines
 
 _DAMAGED = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, ValueError,
             RuntimeError, ArithmeticError, LookupError, struct.error)  # fmt: skip
 _BLOCK = 65_536
+_PIECE = 1 << 20
 _TAR_MAGIC = slice(257, 262)
 # What `tarfile` holds in memory before a file, and what each file may have of it on average. They are small because its
 # search in such records takes the square of their length.
@@ -84,31 +85,50 @@ class File:
             return self.first[: error.start].decode("utf-8-sig") if whole else ""
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A path of a source, and what tells it apart from the other paths."""
+
+    path: Path
+    store: _Store
+    label: str
+
+    @property
+    def many(self) -> bool:
+        """Whether it names each file."""
+        return not isinstance(self.store, _Single)
+
+
 class Source:
-    """The files of a path, sorted by name. `many`: it is a folder or an archive, and names each file.
+    """The files of one or several paths, sorted by name. `many`: there may be several, so that each has a name.
 
     Parameters
     ----------
-    path : a file, a folder or an archive.
-    limits : how much it may have.
+    paths : files, folders or archives.
+    limits : how much they may have together.
 
     Raises
     ------
-    UsageError : it cannot be read, or is refused.
+    UsageError : one cannot be read, or is refused.
     """
 
-    def __init__(self, path: Path, limits: Limits | None = None) -> None:
-        self.path = path
+    def __init__(self, paths: Path | Sequence[Path], limits: Limits | None = None) -> None:
+        self.paths = [paths] if isinstance(paths, Path) else list(paths)
         self.limits = limits or LIMITS
-        self._read: dict[str, Lines] = {}
+        self._read: dict[str, Lines | LineBlocks] = {}
         self._texts_bytes = 0
+        self._places: dict[str, tuple[_Part, str]] = {}
+        labels = _labels(self.paths)
         with ExitStack() as stack:
-            self._store = self._opened(stack)
-            self.many = not isinstance(self._store, _Single)
-            self.files = sorted(self._scanned(), key=lambda file: file.name)
+            parts = [
+                _Part(path, self._opened(path, stack), label) for path, label in zip(self.paths, labels, strict=True)
+            ]
+            self.many = len(parts) > 1 or parts[0].many
+            self.in_order = list(self._scanned(parts))
             self._stack = stack.pop_all()
+        self.files = sorted(self.in_order, key=lambda file: file.name)
         if not self.files:
-            raise self._refused(self.path, "has no files")
+            raise self._refused(self.paths[0], "has no files")
 
     def __enter__(self) -> Source:
         return self
@@ -118,19 +138,32 @@ class Source:
     ) -> None:
         self._stack.close()
 
+    def __str__(self) -> str:
+        """Its name in messages."""
+        more = len(self.paths) - 1
+        return f"{self.paths[0]}" + (f" and {more} more" if more else "")
+
     def where(self, name: str) -> Path:
         """The name of a file for errors: below that of the folder or the archive."""
-        return self.path / name if self.many else self.path
+        part, inner = self._places[name]
+        return part.path / inner if part.many else part.path
+
+    def folders(self, name: str) -> list[str]:
+        """The folders of a file from the outermost, beginning with the folder or archive that was given."""
+        part, inner = self._places[name]
+        label = part.label if part.many else part.label.rpartition("/")[0]
+        return [folder for folder in [*label.split("/"), *inner.split("/")[:-1]] if folder]
 
     def lines(self, file: File) -> Lines:
-        """The lines of a file in UTF-8, without a byte order mark.
+        """The lines of a file in UTF-8, without a byte order mark, all in memory.
 
         Raises
         ------
         UsageError : it is too large, or not UTF-8, or no longer what it was.
         """
-        if file.name in self._read:
-            return self._read[file.name]
+        there = self._read.get(file.name)
+        if isinstance(there, Lines):
+            return there
         where = self.where(file.name)
         if file.size > self.limits.text_bytes:
             raise self._unread(
@@ -141,43 +174,61 @@ class Source:
             raise self._unread(
                 where, f"over {self.limits.texts_bytes // 1_000_000} MB of text with the files before it"
             )
-        with self._damage(where):
-            content = b""
-            for block in self._store.content(file.name):
-                content += block
-                if len(content) > file.size:
-                    break
-        if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise self._unread(where, "it was changed while it was imported")
+        content = b"".join(self._content(file))
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise self._unread(where, f"byte {error.start + 1} is not UTF-8") from error
-        self._read[file.name] = Lines(where, text)
-        return self._read[file.name]
+        self._read[file.name] = lines = Lines(where, text)
+        return lines
 
-    def read(self) -> dict[str, Lines]:
+    def blocks(self, file: File) -> LineBlocks:
+        """The lines of a file of any size, block by block. Those of an archive are best read `in_order`.
+
+        Raises
+        ------
+        UsageError : while it is read: it is not UTF-8, or no longer what it was.
+        """
+        self._read[file.name] = blocks = LineBlocks(self.where(file.name), self._content(file))
+        return blocks
+
+    def read(self) -> dict[str, Lines | LineBlocks]:
         """What was read as text, by the name of the file."""
         return dict(self._read)
 
     def text(self) -> str:
-        """What each run keeps: the text of a single file; of many, a line `<sha256>  <name>` each, as of sha256sum."""
-        return self.hashes() if self.many else self.lines(self.files[0]).text
+        """The text of its only file."""
+        return self.lines(self.files[0]).text
 
-    def hashes(self) -> str:
-        """A line `<sha256>  <name>` for each file."""
-        return "".join(f"{file.sha256}  {file.name}\n" for file in self.files)
+    def _content(self, file: File) -> Iterator[bytes]:
+        """The content of a file, in pieces of about a MiB; it must have the same hash as when it was scanned."""
+        where, (part, inner) = self.where(file.name), self._places[file.name]
+        digest, size, pieces, pieces_bytes = hashlib.sha256(), 0, [], 0
+        with self._damage(where):
+            for block in part.store.content(inner):
+                digest.update(block)
+                size += len(block)
+                pieces.append(block)
+                pieces_bytes += len(block)
+                if size > file.size:
+                    break
+                if pieces_bytes >= _PIECE:
+                    yield b"".join(pieces)
+                    pieces, pieces_bytes = [], 0
+        if digest.hexdigest() != file.sha256:
+            raise self._unread(where, "it was changed while it was imported")
+        yield b"".join(pieces)
 
-    def _opened(self, stack: ExitStack) -> _Store:
-        if os.path.isdir(self.path):
-            return _Folder(self.path, self.limits)
+    def _opened(self, path: Path, stack: ExitStack) -> _Store:
+        if os.path.isdir(path):
+            return _Folder(path, self.limits)
         try:
-            file = stack.enter_context(open_regular(self.path))
+            file = stack.enter_context(open_regular(path))
         except FileNotFoundError:
-            raise self._unread(self.path, "no such file") from None
+            raise self._unread(path, "no such file") from None
         except NotReadable as error:
-            raise self._unread(self.path, str(error)) from error
-        with self._damage(self.path):
+            raise self._unread(path, str(error)) from error
+        with self._damage(path):
             start = file.read(512)
             file.seek(0)
             if start[:4] in (b"PK\3\4", b"PK\5\6"):
@@ -185,32 +236,36 @@ class Source:
             size = os.fstat(file.fileno()).st_size
             if start[:2] != b"\x1f\x8b":
                 stream = _Stream(file, None, self.limits)
-                return _Tar(stream) if start[_TAR_MAGIC] == b"ustar" else _Single(stream, self.path.name)
+                return _Tar(stream) if start[_TAR_MAGIC] == b"ustar" else _Single(stream, path.name)
             unpacked = cast("IO[bytes]", gzip.GzipFile(fileobj=file))
             stack.callback(unpacked.close)
             stream = _Stream(unpacked, size, self.limits)
             begin = stream.take(512)
             stream.rewind()
-            inner = self.path.name.removesuffix(".gz") or self.path.name
+            inner = path.name.removesuffix(".gz") or path.name
             return _Tar(stream) if begin[_TAR_MAGIC] == b"ustar" else _Single(stream, inner)
 
-    def _scanned(self) -> Iterator[File]:
-        """Every file, read once from its beginning to its end."""
-        seen: set[str] = set()
+    def _scanned(self, parts: list[_Part]) -> Iterator[File]:
+        """Every file, read once from its beginning to its end, in the order of each folder or archive."""
         total = 0
-        with self._damage(self.path):
-            for name, blocks in self._store.entries():
-                if name in seen:
-                    raise _Refused(f"has {name!r:.80} twice")
-                seen.add(name)
-                digest, size, first = hashlib.sha256(), 0, b""
-                for block in blocks:
-                    digest.update(block)
-                    size += len(block)
-                    first = (first + block)[: 4_096 if self.many else _BLOCK] if len(first) < 4_096 else first
-                    _check_bytes(total + size, self._store.packed_bytes, self.limits)
-                total += size
-                yield File(name, size, digest.hexdigest(), first)
+        for part in parts:
+            before = total
+            with self._damage(part.path):
+                for inner, blocks in part.store.entries():
+                    name = inner if len(parts) == 1 else f"{part.label}/{inner}" if part.many else part.label
+                    if name in self._places:
+                        raise _Refused(f"has {inner!r:.80} twice")
+                    self._places[name] = part, inner
+                    _check_count(len(self._places), self.limits)
+                    digest, size, first = hashlib.sha256(), 0, b""
+                    for block in blocks:
+                        digest.update(block)
+                        size += len(block)
+                        first = (first + block)[: 4_096 if self.many else _BLOCK] if len(first) < 4_096 else first
+                        _check_bytes(total + size, None, self.limits)
+                        _check_bytes(total - before + size, part.store.packed_bytes, self.limits)
+                    total += size
+                    yield File(name, size, digest.hexdigest(), first)
 
     @contextmanager
     def _damage(self, where: Path) -> Iterator[None]:
@@ -232,8 +287,25 @@ class Source:
 
     def _refused(self, where: Path, what: str) -> UsageError:
         return UsageError(
-            f"{where} {what}", hint="import a folder or an archive of plain files; docs/lake.md has the limits"
+            f"{where} {what}", hint="import a folder or an archive of plain files; docs/importing.md has the limits"
         )
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    """The name of each path, with as many of its folders as it takes to tell all of them apart.
+
+    Raises
+    ------
+    UsageError : a path is given twice.
+    """
+    parts = [path.resolve().parts[1:] for path in paths]
+    for number, path in enumerate(paths):
+        if parts[number] in parts[:number]:
+            raise UsageError(f"{path} is given twice")
+    depth = 1
+    while len({part[-depth:] for part in parts}) < len(parts):
+        depth += 1
+    return ["/".join(part[-depth:]) for part in parts]
 
 
 class _Refused(Exception):

@@ -1,8 +1,8 @@
 """Imports the logs of sysbench 1.0 and 1.1: what it prints of each interval, and its totals at the end.
 
 A log becomes a step, called after its test and its number of threads (oltp_read_write.t4), as where ibench drives
-sysbench. Logs of one setup and dbms make one run; a further log of the same step is of its next repeat. A file may have
-several logs.
+sysbench. Logs of one setup and dbms make one run, its steps in the order of their threads; a further log of the same
+step is of its next repeat. A file may have several logs, and any size.
 
 sysbench prints rates of its intervals, not counts. A line that stands for one second becomes that second: its rates,
 rounded. The totals are exact. What they have beyond the seconds, by rounding, in lines that are missing and after the
@@ -17,26 +17,43 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise, takewhile
-from typing import Any
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ibench_lib.base.later import later
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Row
-from ibench_lib.importers.lines import Lines
+from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row
+from ibench_lib.importers.layout import dbms_of
+from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.source import File, Source
 from ibench_lib.workloads.workload import Workload, find
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+else:
+    np, pa = later("numpy"), later("pyarrow")
+
+Numbers: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _RATE = r"(\d{1,12}\.\d\d)"
 _COUNT = r"(\d{1,15})"
 _PER_S = rf" +\({_RATE} per sec\.\)"
 _VERSION = re.compile(r"sysbench (\d+\.\d+[\w.-]{0,40})(?:[ :].*)?", re.ASCII)
 _BEGINS = "Running the test with following options:"
+_ANY_RATE = r"\d{1,12}\.\d\d"
+# Both have these groups: the end of the interval, threads, and rates in the order of _RATES.
 _TEXT = re.compile(
-    rf"\[ *(-?\d{{1,9}})s \] thds: (\d{{1,6}}) tps: {_RATE} qps: {_RATE} \(r/w/o: {_RATE}/{_RATE}/{_RATE}\) "
-    rf"lat \(ms,\d{{1,3}}%\): {_RATE} err/s:? {_RATE} reconn/s: {_RATE}",
+    rf"\[ *(-?\d{{1,9}})s \] thds: (\d{{1,6}}) tps: {_RATE} qps: {_ANY_RATE} \(r/w/o: {_RATE}/{_RATE}/{_RATE}\) "
+    rf"lat \(ms,\d{{1,3}}%\): {_ANY_RATE} err/s:? {_RATE} reconn/s: {_RATE}",
     re.ASCII,
 )
-_CSV = re.compile(r"(\d{1,9}),(\d{1,6})" + f",{_RATE}" * 8, re.ASCII)
+_CSV = re.compile(
+    rf"(\d{{1,9}}),(\d{{1,6}}),{_RATE},{_ANY_RATE},{_RATE},{_RATE},{_RATE},{_ANY_RATE},{_RATE},{_RATE}", re.ASCII
+)
+_RATES = ("transaction", "read", "write", "other", "ignored_errors", "reconnects")
+_GROUPS = 2 + len(_RATES)
 _HEADER = {
     "threads": re.compile(r"Number of threads: (\d{1,6})", re.ASCII),
     "interval": re.compile(r"Report intermediate results every (\d{1,9}) second\(s\)", re.ASCII),
@@ -88,6 +105,7 @@ _OF_TESTS = {
 }
 _OPERATIONS = {"transaction": "transactions", "read": "read", "write": "write", "other": "other"}
 """Operations that sysbench counts, and what its totals call them."""
+_IN_ORDER = sorted(_OPERATIONS)
 _QUERIES = ("read", "write", "other")
 _SHELL = {"|", ">", ">>", "2>", "2>&1", "&", "&>"}
 _WORKER: Mapping[str, Any] = {"client": 1, "worker": 0}
@@ -95,14 +113,72 @@ _LONGEST_S, _DISAGREES = 1.5, 0.01
 _MOST_S = 10_000_000
 
 
-@dataclass(frozen=True)
-class _Interval:
-    """A line of rates: when its interval ended, in whole seconds of the test, and events of each kind per second."""
+class _Intervals:
+    """The lines of rates of a log: when their intervals ended, in whole seconds of the test, and hundredths of rates.
 
-    line: int
-    end_s: int
-    threads: int
-    rates: Mapping[str, float]
+    Those that do not end later than all before them are not taken; `rejected` has the numbers of their lines.
+    """
+
+    def __init__(self) -> None:
+        self.threads = 0
+        self.rejected: list[int] = []
+        self.numbers: list[int] = []
+        self.texts: list[str] = []
+        self._blocks: list[tuple[Numbers, Numbers, Numbers]] = []
+        self._last_s = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has a line, taken or not."""
+        return bool(self.numbers or self._blocks or self.rejected)
+
+    def settle(self) -> None:
+        """Take the lines in `numbers`, with their groups in `texts`, and empty both."""
+        if not self.numbers:
+            return
+        values = np.fromiter(map(float, self.texts), float, len(self.texts)).reshape(-1, _GROUPS)
+        numbers = np.array(self.numbers, np.int64)
+        self.texts.clear()
+        self.numbers.clear()
+        ends = values[:, 0].astype(np.int64)
+        # Ends of 0 and less are of the warm-up: understood, and of no second.
+        latest = np.maximum.accumulate(np.where(ends <= _MOST_S, ends, 0))
+        before = np.maximum(np.concatenate([[0], latest[:-1]]), self._last_s)
+        taken = (ends > before) & (ends <= _MOST_S)
+        self.rejected += numbers[~taken & (ends > 0)].tolist()
+        if taken.any():
+            self._last_s = int(ends[taken][-1])
+            self.threads = max(self.threads, int(values[taken, 1].max()))
+            rates = np.rint(100 * values[taken, 2:]).astype(np.int64)
+            small = rates.astype(np.int32) if rates.max() < 1 << 31 else rates
+            self._blocks.append((ends[taken].astype(np.int32), numbers[taken].astype(np.int32), small))
+
+    def up_to(self, second: float) -> None:
+        """Reject those that end later."""
+        blocks, self._blocks = self._blocks, []
+        for ends, numbers, rates in blocks:
+            keep = ends <= second
+            self.rejected += numbers[~keep].tolist()
+            if keep.any():
+                self._blocks.append((ends[keep], numbers[keep], rates[keep]))
+
+    def forget_lines(self) -> None:
+        """Keep no numbers of lines: a folder may have millions."""
+        self._blocks = [(ends, np.zeros(0, np.int32), rates) for ends, _, rates in self._blocks]
+        self.rejected = []
+
+    def __len__(self) -> int:
+        return sum(len(ends) for ends, _, _ in self._blocks)
+
+    @property
+    def ends(self) -> Numbers:
+        """The end of each, in seconds."""
+        return np.concatenate([np.zeros(0, np.int32), *(ends for ends, _, _ in self._blocks)])
+
+    def hundredths(self, name: str) -> Numbers:
+        """A hundred times the rate of each."""
+        column = _RATES.index(name)
+        return np.concatenate([np.zeros(0, np.int64), *(rates[:, column] for _, _, rates in self._blocks)])
 
 
 @dataclass
@@ -120,29 +196,33 @@ class _Log:
     """One log. `totals` and `printed` are what it prints at its end; `line` is where it begins."""
 
     file: str
+    path: Path
     line: int
     version: str | None = None
     command: _Command | None = None
     header: dict[str, int] = field(default_factory=dict)
-    intervals: list[_Interval] = field(default_factory=list)
+    intervals: _Intervals = field(default_factory=_Intervals)
     totals: dict[str, int] = field(default_factory=dict)
     printed: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
 
-    @property
-    def where(self) -> str:
-        """The file and line where it begins, for messages."""
-        return f"{self.file}:{self.line}"
+    def remark(self, text: str) -> Remark:
+        """Something to say of it, with the file and the line where it begins."""
+        return Remark(self.file, self.line, text)
+
+    def refusal(self, what: str, hint: str) -> UsageError:
+        """An error that names where it begins."""
+        return refusal(self.path, self.line, what, hint)
 
     @property
     def has_begun(self) -> bool:
         """Whether it has more than its first line."""
-        return bool(self.header or self.intervals or self.printed)
+        return bool(self.header or self.intervals.begun or self.printed)
 
     @property
     def threads(self) -> int | None:
         """Threads of the test."""
-        return self.header.get("threads") or max((one.threads for one in self.intervals), default=0) or None
+        return self.header.get("threads") or self.intervals.threads or None
 
     @property
     def is_whole(self) -> bool:
@@ -157,16 +237,14 @@ class _Log:
     @property
     def last_s(self) -> int:
         """The end of its last interval."""
-        return self.intervals[-1].end_s if self.intervals else 0
+        return int(self.intervals.ends[-1]) if len(self.intervals) else 0
 
     @property
     def interval_s(self) -> int | None:
         """The length of its intervals; None if it has none, or does not say."""
-        if not self.intervals:
+        if not len(self.intervals):
             return None
-        ends = [one.end_s for one in self.intervals]
-        steps = [after - before for before, after in pairwise(ends)]
-        return self.header.get("interval") or min(steps, default=0) or None
+        return self.header.get("interval") or int(min(np.diff(self.intervals.ends), default=0)) or None
 
 
 class SysbenchLogs:
@@ -175,42 +253,42 @@ class SysbenchLogs:
     name = "sysbench"
     expects = "logs of sysbench 1.0 or 1.1, as it prints them"
 
-    def takes(self, source: Source) -> bool:
-        """Whether a file has the first lines of a log."""
-        return any(map(_is_log, source.files))
+    def recognises(self, file: File) -> str | None:
+        """The first lines of a log."""
+        if _BEGINS in file.beginning:
+            return f"it has {_BEGINS!r}"
+        found = re.search(r"^sysbench \d+\.\d+.*\(using .*LuaJIT", file.beginning, re.MULTILINE | re.ASCII)
+        return "it begins as sysbench does" if found else None
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         """One run for each dbms and repeat, with a step for each log."""
         if told.setup is None:
-            raise UsageError(f"{source.path}: a log does not say of what setup it is", hint="name it with --setup")
-        warnings: list[str] = []
-        steps: dict[str, dict[str, list[_Log]]] = {}
-        base = _common_folder(source)
-        for file in source.files:
-            if source.many and not _is_log(file):
+            raise UsageError(f"{source}: a log does not say of what setup it is", hint="name it with --setup")
+        warnings: list[Remark] = []
+        named: list[tuple[str, str, _Log]] = []
+        for file in source.in_order:
+            if source.many and self.recognises(file) is None:
                 continue
-            lines = source.lines(file)
-            for log in _parse(file.name, lines):
+            for log in _parse(file.name, source.blocks(file)):
                 if why := _left_out(log):
-                    warnings.append(f"{log.where}: {why}: this log was left out")
+                    warnings.append(log.remark(f"{why}: this log was left out"))
                     continue
-                dbms = told.dbms or _dbms_of(file.name.removeprefix(base))
+                dbms = told.dbms or dbms_of(source.folders(file.name))
                 if dbms is None:
-                    raise lines.refusal(
-                        log.line,
+                    raise log.refusal(
                         "a log does not say of what dbms it is",
                         "name it with --dbms <build>.<config>, or put the logs of each dbms in a folder of that name",
                     )
-                test = _test_of(log, lines, told)
+                test = _test_of(log, told)
                 if test is None:
-                    warnings.append(f"{log.where}: its script is none of the tests that ibench knows: it was left out")
+                    warnings.append(log.remark("its script is none of the tests that ibench knows: it was left out"))
                     continue
-                same = steps.setdefault(dbms, {}).setdefault(f"{test}.t{log.threads}", [])
-                _require_same(same, log, lines)
-                same.append(log)
-        if warnings and not steps:
-            raise UsageError(f"{source.path} has no log that can be used", detail="\n".join(warnings))
-        for dbms, logs in steps.items():
+                named.append((dbms, test, log))
+        warnings.sort(key=lambda remark: (remark.file, remark.line))
+        if warnings and not named:
+            said = (f"{source.where(one.file)}:{one.line}: {one.text}" for one in warnings)
+            raise UsageError(f"{source} has no log that can be used", detail="\n".join(said))
+        for dbms, logs in _steps(named).items():
             for repeat in range(1, 1 + max(map(len, logs.values()))):
                 chosen = {step: same[repeat - 1] for step, same in logs.items() if len(same) >= repeat}
                 yield _run(told.setup, dbms, repeat, chosen, warnings)
@@ -220,59 +298,69 @@ class SysbenchLogs:
 IMPORTER = SysbenchLogs()
 
 
-def _is_log(file: File) -> bool:
-    text = file.beginning
-    return _BEGINS in text or re.search(r"^sysbench \d+\.\d+.*\(using .*LuaJIT", text, re.MULTILINE) is not None
+def _steps(named: Sequence[tuple[str, str, _Log]]) -> dict[str, dict[str, list[_Log]]]:
+    """The logs of each step of each dbms: tests in the order of the files, each with its threads in their order."""
+    in_order = sorted(named, key=lambda one: (one[2].file, one[2].line))
+    tests = list(dict.fromkeys(test for _, test, _ in in_order))
+    found: dict[str, dict[str, list[_Log]]] = {dbms: {} for dbms, _, _ in in_order}
+    for dbms, test, log in sorted(in_order, key=lambda one: (tests.index(one[1]), one[2].threads or 0)):
+        same = found[dbms].setdefault(f"{test}.t{log.threads}", [])
+        _require_same(same, log)
+        same.append(log)
+    return found
 
 
-def _common_folder(source: Source) -> str:
-    """The folder that all files of an archive are in, with its `/`, unless it names a dbms; else empty."""
-    tops = {file.name.partition("/")[0] if "/" in file.name else "" for file in source.files}
-    top = tops.pop() if len(tops) == 1 else ""
-    return f"{top}/" if top and _dbms_of(f"{top}/") is None else ""
-
-
-def _dbms_of(name: str) -> str | None:
-    """The first folder of a name if it is a `<build>.<config>`, which begins with a letter."""
-    folder, slash, _ = name.partition("/")
-    return folder if slash and re.fullmatch(r"[A-Za-z][\w.-]*\.[\w-]+", folder, re.ASCII) else None
-
-
-def _parse(file: str, lines: Lines) -> list[_Log]:
-    """The logs of a file. Lines that say nothing of a log are not `used`."""
+def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
+    """The logs of a file. Lines that say nothing of a log are lost."""
     logs: list[_Log] = []
     command: _Command | None = None
-    for number, text in lines:
-        line = text.strip()
-        log = logs[-1] if logs else None
-        if found := _command(number, line):
-            command = found
-            lines.used(number)
-        elif (version := _VERSION.fullmatch(line)) or line == _BEGINS:
-            if log is None or log.has_begun:
-                log = _Log(file, number, None, command)
-                logs.append(log)
-            log.version = version[1] if version else log.version
-            log.command, command = command or log.command, None
-            lines.used(number)
-        elif log is not None and (_SAYS_NOTHING.fullmatch(line) or _take(log, number, line)):
-            log.ended |= line == "SQL statistics:"
-            lines.used(number)
+    log: _Log | None = None
+    numbers: list[int] = []
+    groups: list[str | Any] = []
+    is_text, is_csv = _TEXT.fullmatch, _CSV.fullmatch
+    for first, texts in blocks:
+        for number, text in enumerate(texts, start=first):
+            if (found := is_text(text) or is_csv(text)) and log is not None and not log.ended:
+                numbers.append(number)
+                groups.extend(found.groups())
+                continue
+            line = text.strip()
+            if not line:
+                continue
+            if given := _command(number, line):
+                command = given
+            elif (version := _VERSION.fullmatch(line)) or line == _BEGINS:
+                if log is None or log.has_begun:
+                    log = _Log(file, blocks.path, number, None, command)
+                    logs.append(log)
+                    numbers, groups = log.intervals.numbers, log.intervals.texts
+                log.version = version[1] if version else log.version
+                log.command, command = command or log.command, None
+            elif number == blocks.unterminated and line.split()[-1].isdecimal():
+                blocks.lost.add([number])  # a count that may be cut
+            elif log is not None and (_SAYS_NOTHING.fullmatch(line) or _take(log, number, line)):
+                log.ended |= line == "SQL statistics:"
+            else:
+                blocks.lost.add([number])
+        for one in logs:
+            one.intervals.settle()
     for log in logs:
         if log.is_whole:  # a line from after the end is of another log
-            log.intervals = [one for one in log.intervals if one.end_s <= log.duration_s + 1]
-        for one in log.intervals:
-            lines.used(one.line)
+            log.intervals.up_to(log.duration_s + 1)
+        blocks.lost.add(log.intervals.rejected)
+        log.intervals.forget_lines()
     return logs
 
 
 def _take(log: _Log, number: int, line: str) -> bool:
-    """Take in a line of a log. Whether it was understood; a line of an interval is `used` later."""
+    """Take in a line of a log. Whether it was understood."""
     if not log.ended:
         if found := _TEXT.fullmatch(line) or _CSV.fullmatch(line):
-            return _take_interval(log, number, found)
+            log.intervals.numbers.append(number)
+            log.intervals.texts.extend(found.groups())
+            return True
         for name, pattern in _HEADER.items():
-            if (found := pattern.fullmatch(line)) and name not in log.header and not log.intervals:
+            if (found := pattern.fullmatch(line)) and name not in log.header and not log.intervals.begun:
                 log.header[name] = int(found[1])
                 return True
         if found := _BIN.fullmatch(line):
@@ -293,18 +381,6 @@ def _take(log: _Log, number: int, line: str) -> bool:
     if (found := _PERCENTILE.fullmatch(line)) and "latency_percentile_ms" not in log.printed:
         log.printed |= {"percentile": int(found[1]), "latency_percentile_ms": float(found[2])}
         return True
-    return False
-
-
-def _take_interval(log: _Log, number: int, found: re.Match[str]) -> bool:
-    end_s = int(found[1])
-    if end_s <= 0:
-        return True  # of the warm-up, which its clock counts below 0
-    if log.last_s < end_s <= _MOST_S:
-        tps, _, read, write, other, _, errors, reconnects = map(float, found.groups()[2:])
-        rates = {"transaction": tps, "read": read, "write": write, "other": other}
-        rates |= {"ignored_errors": errors, "reconnects": reconnects}
-        log.intervals.append(_Interval(number, end_s, int(found[2]), rates))
     return False
 
 
@@ -337,18 +413,18 @@ def _left_out(log: _Log) -> str | None:
     """Why a log cannot be used; None if it can."""
     if log.version is not None and log.version.startswith("0."):
         return "it is of sysbench 0.x, whose logs have another form"
-    if not log.intervals and not log.is_whole:
+    if not len(log.intervals) and not log.is_whole:
         return "it has no figures"
     return None if log.threads else "it does not say how many threads it had"
 
 
-def _test_of(log: _Log, lines: Lines, told: ImportRequest) -> str | None:
+def _test_of(log: _Log, told: ImportRequest) -> str | None:
     """The test of a log: by its command line, the name of its file or `--test`. None if it is none that ibench has."""
     workload = _workload()
     if log.command is not None and log.command.script:
         script = log.command.script
         if told.test not in (None, script):
-            raise lines.refusal(log.line, f"this log is not of the test {told.test!r:.80}", "leave --test out")
+            raise log.refusal(f"this log is not of the test {told.test!r:.80}", "leave --test out")
         return script if _is_test(workload, script) else None
     if told.test is not None:
         if not _is_test(workload, told.test):
@@ -358,8 +434,8 @@ def _test_of(log: _Log, lines: Lines, told: ImportRequest) -> str | None:
         return told.test
     named = _named_by(log.file.rpartition("/")[2])
     if named is None:
-        raise lines.refusal(
-            log.line, "a log does not say of what test it is", "name it with --test, such as --test oltp_read_write"
+        raise log.refusal(
+            "a log does not say of what test it is", "name it with --test, such as --test oltp_read_write"
         )
     return named
 
@@ -395,31 +471,31 @@ def _settings(log: _Log) -> dict[str, Any]:
     return {**known, **(command.settings if command else {}), **(command.options if command else {})}
 
 
-def _require_same(before: Sequence[_Log], log: _Log, lines: Lines) -> None:
+def _require_same(before: Sequence[_Log], log: _Log) -> None:
     """A test with other options is no repeat."""
     for other in before[:1]:
         if (other.command is None) == (log.command is None) and _settings(other) != _settings(log):
-            raise lines.refusal(
-                log.line,
-                f"this log is of the same test and threads as {other.where}, with different options",
+            raise log.refusal(
+                f"this log is of the same test and threads as {other.path}:{other.line}, with different options",
                 "import them one at a time, each with a setup of its own",
             )
 
 
-def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings: Sequence[str]) -> ImportedRun:
+def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings: Sequence[Remark]) -> ImportedRun:
     """One run: its steps one after the other, since logs do not say when they began."""
-    rows: dict[str, list[Row]] = {"ops": [], "workers": [], "steps": []}
-    said, start_s, by_second = list(warnings), 0.0, False
-    failed: dict[str, str] = {}
+    rows: dict[str, list[Row]] = {"workers": [], "steps": []}
+    said, start_s, with_seconds = list(warnings), 0.0, {}
+    failed: dict[str, Remark] = {}
     for step, log in logs.items():
         seconds = _seconds(log, said)
         if not log.is_whole:
-            failed[step] = f"{log.where}: its log ends in second {log.last_s} without its totals"
+            failed[step] = log.remark(f"its log ends in second {log.last_s} without its totals")
         elif "total" in log.totals and log.totals["total"] != sum(_counts(log)[name] for name in _QUERIES):
-            said.append(f"{log.where}: its reads, writes and others do not add up to its queries")
+            said.append(log.remark("its reads, writes and others do not add up to its queries"))
         _add_step(rows, step, log, seconds, start_s)
         start_s += log.duration_s
-        by_second |= bool(seconds)
+        if seconds is not None:
+            with_seconds[step] = log
     first = next(iter(logs.values()))
     return ImportedRun(
         setup=setup,
@@ -428,10 +504,13 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         line=first.line,
         file=first.file,
         benchmark="sysbench",
-        steps=[ImportedStep(step, log.line, _details(step, log)) for step, log in logs.items()],
+        steps=[
+            ImportedStep(step, log.line, _details(step, log), [log.file], log.threads) for step, log in logs.items()
+        ],
         rows={name: found for name, found in rows.items() if found},
-        resolution_s=1.0 if by_second else None,
-        missing=_missing(by_second),
+        columns={"ops": _OpsOfSteps(with_seconds)} if with_seconds else {},
+        resolution_s=1.0 if with_seconds else None,
+        missing=_missing(bool(with_seconds)),
         workload=_described(logs),
         error=next(iter(failed.values()), None),
         failed_step=next(iter(failed), None),
@@ -440,77 +519,93 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
     )
 
 
-def _seconds(log: _Log, said: list[str]) -> list[dict[str, Any]]:
-    """The seconds of a log, each with its counts by name, and the last part; empty if its lines are of no seconds."""
-    if not log.intervals:
-        return []
+class _OpsOfSteps(Sequence[Columns]):
+    """The rows of the seconds of each step, made when they are asked for: together they may be larger than memory."""
+
+    def __init__(self, logs: Mapping[str, _Log]) -> None:
+        self._logs = list(logs.items())
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def __getitem__(self, number: Any) -> Any:
+        step, log = self._logs[number]
+        seconds = _seconds(log, [])
+        assert seconds is not None  # only steps with seconds are here
+        rows = len(seconds["second"])
+        zeros = np.zeros(rows, np.int64)
+        of_transactions = {"errors": seconds["reconnects"], "retries": seconds["ignored_errors"]}
+        values = {
+            name: np.concatenate([of_transactions[name] if one == "transaction" else zeros for one in _IN_ORDER])
+            for name in of_transactions
+        }
+        values |= {
+            "operation": pa.concat_arrays([pa.repeat(one, rows) for one in _IN_ORDER]),
+            "second": np.tile(seconds["second"], len(_IN_ORDER)),
+            "ops": np.concatenate([seconds[one] for one in _IN_ORDER]),
+        }
+        return Columns(step, rows * len(_IN_ORDER), {**_WORKER, **values})
+
+
+def _seconds(log: _Log, said: list[Remark]) -> dict[str, Numbers] | None:
+    """The number of each second and its counts; the last is the last part. None if it has no seconds."""
+    if not len(log.intervals):
+        return None
     if log.interval_s != 1:
         every = f"{log.interval_s} s" if log.interval_s else "an unknown time"
-        said.append(f"{log.where}: its lines are {every} apart and become no seconds: only its totals were imported")
-        return []
-    found = [
-        {"second": one.end_s - 1, **{name: round(rate) for name, rate in one.rates.items()}} for one in log.intervals
-    ]
+        said.append(log.remark(f"its lines are {every} apart and become no seconds: only its totals were imported"))
+        return None
+    found = {"second": log.intervals.ends - 1}
+    found |= {name: np.rint(log.intervals.hundredths(name) / 100).astype(np.int64) for name in _RATES}
     if not log.is_whole:
         return found
     totals = _counts(log)
-    rest = {name: total - sum(one[name] for one in found) for name, total in totals.items()}
+    rest = {name: total - int(found[name].sum()) for name, total in totals.items() if _total_of(name) in log.totals}
     if rest["transaction"] < -_DISAGREES * totals["transaction"] - 1:
-        said.append(f"{log.where}: its lines have more transactions than its totals: only its totals were imported")
-        return []
-    is_gapless = len(found) == log.last_s
+        said.append(log.remark("its lines have more transactions than its totals: only its totals were imported"))
+        return None
+    is_gapless = len(log.intervals) == log.last_s
     is_next = is_gapless and log.duration_s - log.last_s <= _LONGEST_S
     last = log.last_s if is_next else max(log.last_s, int(log.duration_s))
-    found.append({"second": last, **dict.fromkeys(totals, 0)})
+    before = int(found["transaction"][-1])
+    found = {name: np.append(values, last if name == "second" else 0) for name, values in found.items()}
     for name, left in rest.items():
-        for one in reversed(found):  # less than the lines have: rounding, taken from the last of them
-            one[name], left = max(0, one[name] + left), min(0, one[name] + left)
-            if left == 0:
-                break
+        values, position = found[name], len(found[name]) - 1
+        while left and position >= 0:  # less than the lines have: rounding, taken from the last of them
+            values[position], left = max(0, values[position] + left), min(0, int(values[position]) + left)
+            position -= 1
     if not is_gapless or not is_next:
         said.append(
-            f"{log.where}: it has {len(log.intervals)} of {int(log.duration_s)} lines of its seconds: the rest of its "
-            "totals is its last part"
+            log.remark(
+                f"it has {len(log.intervals)} of {int(log.duration_s)} lines of its seconds: the rest of its totals is "
+                "its last part"
+            )
         )
     elif log.duration_s - log.last_s < 1 - _DISAGREES and rest["transaction"] > max(
-        _DISAGREES * totals["transaction"], 1.1 * found[-2]["transaction"]
+        _DISAGREES * totals["transaction"], 1.1 * before
     ):
-        said.append(f"{log.where}: its totals have {rest['transaction']:,} transactions more than its lines")
+        said.append(log.remark(f"its totals have {rest['transaction']:,} transactions more than its lines"))
     return found
 
 
+def _total_of(name: str) -> str:
+    """What the totals call that of which the lines have rates."""
+    return _OPERATIONS.get(name, name)
+
+
 def _counts(log: _Log) -> dict[str, int]:
-    """The totals by the name of what the lines have rates of."""
-    named = {**_OPERATIONS, "ignored_errors": "ignored_errors", "reconnects": "reconnects"}
-    return {name: log.totals.get(total, 0) for name, total in named.items()}
-
-
-def _of_one(second: Mapping[str, Any]) -> list[Row]:
-    """The rows of a second."""
-    unknown = ("rows", "unknown", "service_sum_us", "service_max_us", "service_bins", "service_counts")
-    return [
-        {
-            **_WORKER,
-            "operation": operation,
-            "second": second["second"],
-            "ops": second[operation],
-            "errors": second["reconnects"] if operation == "transaction" else 0,
-            "retries": second["ignored_errors"] if operation == "transaction" else 0,
-            **dict.fromkeys(unknown),
-        }
-        for operation in _OPERATIONS
-    ]
+    """The totals that it prints, by the name of what the lines have rates of. Of the others, the sum of its lines."""
+    return {name: log.totals.get(_total_of(name), of_lines) for name, of_lines in _from_rates(log).items()}
 
 
 def _add_step(
-    rows: dict[str, list[Row]], step: str, log: _Log, seconds: Sequence[Mapping[str, Any]], start_s: float
+    rows: dict[str, list[Row]], step: str, log: _Log, seconds: Mapping[str, Numbers] | None, start_s: float
 ) -> None:
     """The rows of a step. What its worker has done is what the seconds have; without seconds, its transactions."""
     status = "complete" if log.is_whole else "failed"
     times = {"start_s": start_s, "end_s": start_s + log.duration_s}
     counts = _counts(log) if log.is_whole else _from_rates(log)
-    done = sum(one[name] for one in seconds for name in _OPERATIONS) if seconds else counts["transaction"]
-    rows["ops"] += [{"step": step, **row} for second in seconds for row in _of_one(second)]
+    done = counts["transaction"] if seconds is None else sum(int(seconds[name].sum()) for name in _OPERATIONS)
     rows["workers"].append(
         {
             "step": step, **_WORKER, **times, "role": "sysbench", "status": status, "ops": done, "rows": None,
@@ -528,14 +623,11 @@ def _add_step(
 
 def _from_rates(log: _Log) -> dict[str, int]:
     """What the lines add up to: each stands for the time since the one before, or for its interval if that is less."""
-    sums = dict.fromkeys(_counts(log), 0.0)
-    before = 0
-    for one in log.intervals:
-        seconds = min(one.end_s - before, log.interval_s or one.end_s)
-        before = one.end_s
-        for name in sums:
-            sums[name] += one.rates[name] * seconds
-    return {name: round(value) for name, value in sums.items()}
+    ends = log.intervals.ends
+    seconds = np.diff(ends, prepend=0)
+    if log.interval_s:
+        seconds = np.minimum(seconds, log.interval_s)
+    return {name: round(int(np.dot(log.intervals.hundredths(name).astype(np.int64), seconds)) / 100) for name in _RATES}
 
 
 def _details(step: str, log: _Log) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Used when a step ends, when a run ends, and when a run is recovered from its jou
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -73,6 +73,33 @@ def write_whole(run_dir: Path, parts: Mapping[str, FileRecord], rest: Mapping[st
         if table.replaces:
             pieces = iter([in_order(table, pa.concat_tables(pieces))])
         written[table.file_name] = write_table(run_dir / table.file_name, table, pieces)
+    return written
+
+
+def write_streamed(run_dir: Path, name: str, pieces: Iterable[pa.Table]) -> dict[str, FileRecord]:
+    """One `<table>.parquet` of pieces that are in the order of its key, and of what is worked out from each of them.
+
+    No more than a few pieces are in memory. A worker of a step must not be in several of them.
+    """
+    derived: dict[str, list[pa.Table]] = {}
+
+    def joined() -> Iterator[pa.Table]:
+        waiting: list[pa.Table] = []
+        for piece in pieces:
+            waiting.append(piece)
+            for other, data in with_derived({name: piece}).items():
+                if other != name:
+                    derived.setdefault(other, []).append(data)
+            if sum(data.num_rows for data in waiting) >= _WORTH_A_ROW_GROUP:
+                yield pa.concat_tables(waiting)
+                waiting = []
+        if waiting:
+            yield pa.concat_tables(waiting)
+
+    written = {TABLES[name].file_name: write_table(run_dir / TABLES[name].file_name, TABLES[name], joined())}
+    for other, found in derived.items():
+        table = TABLES[other]
+        written[table.file_name] = write_table(run_dir / table.file_name, table, [pa.concat_tables(found)])
     return written
 
 

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import shutil
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ class RunWriter:
         self._failure: Exception | None = None
         self._generation, self._sealed, self._flushes = 1, 0, 0
         self._files: dict[str, FileRecord] = {}
+        self._whole: dict[str, FileRecord] = {}
         run_dir.parent.mkdir(parents=True, exist_ok=True)
         try:
             run_dir.mkdir()
@@ -84,6 +86,21 @@ class RunWriter:
                 row[name] = self._mask.text(row[name])
         with self._pending_lock:
             self._pending.setdefault(table, []).append(row)
+
+    def add_whole(self, table: str, pieces: Iterable[pa.Table]) -> None:
+        """Write all rows of a table at once, without a journal: pieces in the order of its key, with all its columns.
+
+        What is worked out from the table, such as `response_times` from `ops`, is written, too. Nothing else of the
+        run may have rows of it. The manifest vouches for it when the run is sealed.
+
+        Raises
+        ------
+        LakeError : the disk is full, or cannot be written.
+        """
+        try:
+            self._whole |= sealing.write_streamed(self.run_dir, table, pieces)
+        except OSError as error:
+            raise LakeError(f"run {self.run_dir.name}: {table} could not be written: {_reason(error)}") from error
 
     def check(self) -> None:
         """Whether rows reach the disk.
@@ -139,7 +156,7 @@ class RunWriter:
         try:
             mask_texts(self.run_dir, self._mask)
             tables = sealing.write_whole(self.run_dir, self._files, rest)
-            manifest.files = tables | sealing.text_records(self.run_dir)
+            manifest.files = tables | self._whole | sealing.text_records(self.run_dir)
             manifest.sealed_generation = generation
             write_masked(self.run_dir, manifest, self._mask)
         except OSError as error:

@@ -12,7 +12,7 @@ import pytest
 from ibench_lib.importers import intake
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest
 from ibench_lib.importers.intake import ImportResult, import_file
-from ibench_lib.importers.source import Source
+from ibench_lib.importers.source import File, Source
 from ibench_lib.paths import Workspace
 
 
@@ -35,8 +35,8 @@ class Stub:
     run: ImportedRun | None = None
     expects: str = "anything"
 
-    def takes(self, source: Source) -> bool:
-        return True
+    def recognises(self, file: File) -> str | None:
+        return "anything"
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         if self.run is not None:

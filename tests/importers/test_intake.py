@@ -16,7 +16,7 @@ import pytest
 from ibench_lib import importers as folder
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers import intake, source
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark
 from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, find_importer, import_file, importers
 from ibench_lib.importers.source import Limits, Source
 from ibench_lib.paths import Workspace
@@ -54,7 +54,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
-    assert list(importers()) == ["published", "sysbench", "tool-log"]
+    assert list(importers()) == ["iibench", "published", "sysbench", "tool-log"]
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
     assert taken.importer == "tool-log"
     rows = reader.sql(
@@ -94,8 +94,9 @@ def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, t
     with pytest.raises(UsageError, match="is not a file that ibench can import") as caught:
         find_importer(Source(path))
     expected = (caught.value.detail or "").splitlines()
-    assert expected[0].startswith("published: CSV with a header: setup, dbms, step")
-    assert expected[1:] == [
+    assert expected[0].startswith("iibench: folders of iibench.py")
+    assert expected[1].startswith("published: CSV with a header: setup, dbms, step")
+    assert expected[2:] == [
         "sysbench: logs of sysbench 1.0 or 1.1, as it prints them",
         "tool-log: a log that begins with 'tool 1.0'",
     ]
@@ -144,7 +145,7 @@ def test_no_line_is_lost_silently(added: None, workspace: Workspace) -> None:
     taken = take(workspace, LOG, setup="small", dbms="a.x")
     assert taken.warnings == ["1 line was not understood and left out: others.txt:4"]
     (run_dir,) = workspace.runs.iterdir()
-    assert read_manifest(run_dir).warnings == taken.warnings
+    assert read_manifest(run_dir).warnings == ["1 line was not understood and left out: name1.txt:4"]
     many = LOG.replace("WARNING: restarted\n", "noise\n" * 7)
     more = take(workspace, many, setup="small", dbms="a.x", experiment="more")
     lines = ", ".join(f"others.txt:{number}" for number in range(4, 9))
@@ -303,18 +304,19 @@ def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
 
 def test_the_same_imported_again_is_already_there(workspace: Workspace) -> None:
     first, second = take(workspace, TABLE), take(workspace, TABLE)
-    assert (first.already, second.already, second.run_ids) == (False, True, first.run_ids)
+    assert (first.already, second.already, second.run_ids) == ([], first.run_ids, [])
     assert len(list(workspace.runs.iterdir())) == 1
     arguments = ("runs", "import", str(workspace.root / "others.txt"), "-e", "others", "-s", "a report")
     assert ibench(workspace, *arguments).stdout == f"already there: {first.run_ids[0]}\n"
 
 
 def test_a_run_that_is_not_whole_says_so(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = run_with("published", error="it ends early", failed_step="q100", warnings=["left out"], private=True)
+    early, left_out = Remark("others.txt", 3, "it ends early"), Remark("others.txt", 2, "left out")
+    run = run_with("published", error=early, failed_step="q100", warnings=[left_out], private=True)
     manifest = read_manifest(hand_over(workspace, monkeypatch, run))
-    assert (manifest.status, manifest.error, manifest.failed_step) == ("failed", "it ends early", "q100")
-    assert manifest.warnings == ["left out"] and manifest.origin == "published"
-    assert "a log" not in manifest.experiment.text and manifest.experiment.text.endswith("  others.txt\n")
+    assert (manifest.status, manifest.error, manifest.failed_step) == ("failed", "name1.txt:3: it ends early", "q100")
+    assert manifest.warnings == ["name1.txt:2: left out"] and manifest.origin == "published"
+    assert "a log" not in manifest.experiment.text and manifest.experiment.text.endswith("  name1.txt\n")
 
 
 def test_the_command(workspace: Workspace) -> None:

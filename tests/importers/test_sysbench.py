@@ -26,8 +26,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.display import say
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.remove import remove_run
 from ibench_lib.store.verify import verify
 from tests.command import ibench, refused
+from tests.importers.rows import rows_of
 from tests.importers.sysbench_logs import COMMAND, SECRETS, line, log
 from tests.synthetic import answer
 
@@ -46,8 +48,13 @@ def read(folder: Path, text: str | bytes, name: str = "run.log", told: ImportReq
 
 def ops(run: ImportedRun, operation: str = "transaction", step: str = STEP, count: str = "ops") -> Counts:
     """A count of each second of a step."""
-    rows = [row for row in run.rows.get("ops", ()) if (row["operation"], row["step"]) == (operation, step)]
+    rows = [row for row in rows_of(run, "ops") if (row["operation"], row["step"]) == (operation, step)]
     return {row["second"]: row[count] for row in rows}
+
+
+def remarks(run: ImportedRun) -> list[str]:
+    """Its warnings."""
+    return [f"{remark.file}:{remark.line}: {remark.text}" for remark in run.warnings]
 
 
 def worker(run: ImportedRun, step: str = STEP) -> dict[str, Any]:
@@ -81,7 +88,9 @@ def test_thousands_of_logs_have_few_warnings_and_their_runs_are_limited(
     result = take(workspace, tmp_path / "run.log")
     assert len(result.run_ids) == 2 and len(result.warnings) <= intake.MOST_WARNINGS + 3
     assert "further warnings of this import: 2,900" in result.warnings
-    assert all(read_manifest(workspace.run_dir(run_id)).warnings == result.warnings for run_id in result.run_ids)
+    kept = [read_manifest(workspace.run_dir(run_id)).warnings for run_id in result.run_ids]
+    assert "further warnings of this import: 2,900" in kept[0]
+    assert max(map(len, kept)) <= intake.MOST_WARNINGS + 3
     monkeypatch.setattr(intake, "MOST_RUNS", 1)
     with pytest.raises(UsageError, match=r"run\.log has over 1 runs"):
         take(workspace, tmp_path / "run.log", experiment="more")
@@ -111,7 +120,7 @@ def test_lines_are_seconds_and_the_rest_of_the_total_is_the_last_part(tmp_path: 
     done = worker(run)
     assert (done["ops"], done["retries"], done["errors"], done["connections"]) == (7 * 335, 2, 0, 4)
     assert (done["ops_from"], done["rows"], done["unknown"]) == ("counts", None, None)
-    assert not [row for row in run.rows["ops"] if row["service_counts"] or row["service_max_us"] is not None]
+    assert not {"service_counts", "service_max_us"} & {name for piece in run.columns["ops"] for name in piece.values}
     assert run.missing["ops.service_counts"].startswith("sysbench prints a percentile")
     (step,) = run.rows["steps"]
     assert (step["step"], step["kind"], step["status"], step["duration_s"]) == (STEP, "test", "complete", 3.0011)
@@ -128,7 +137,7 @@ def test_every_line_of_a_log_is_used(tmp_path: Path) -> None:
     path.write_text(log())
     source = Source(path)
     list(IMPORTER.runs(source, TOLD))
-    assert source.lines(source.files[0]).not_understood() == []
+    assert source.read()["a.log"].lost.count == 0
 
 
 def test_the_last_interval_that_was_not_printed_is_a_second(tmp_path: Path) -> None:
@@ -145,28 +154,28 @@ def test_rounding_that_is_too_much_is_taken_from_the_last_seconds(tmp_path: Path
 def test_lines_that_have_more_than_the_total_become_no_seconds(tmp_path: Path) -> None:
     (run,) = read(tmp_path, log((200, 200, 200), rest=-300))
     assert ops(run) == {} and worker(run)["ops"] == 300
-    assert "run.log:2: its lines have more transactions than its totals" in run.warnings[0]
+    assert "run.log:2: its lines have more transactions than its totals" in remarks(run)[0]
 
 
 def test_totals_that_do_not_fit_are_said(tmp_path: Path) -> None:
     (run,) = read(tmp_path, log(rest=500))
-    assert list(run.warnings) == ["run.log:2: its totals have 500 transactions more than its lines"]
+    assert remarks(run) == ["run.log:2: its totals have 500 transactions more than its lines"]
     (run,) = read(tmp_path, log().replace("read:                            670", "read:  671"))
-    assert list(run.warnings) == ["run.log:2: its reads, writes and others do not add up to its queries"]
+    assert remarks(run) == ["run.log:2: its reads, writes and others do not add up to its queries"]
 
 
 def test_a_line_that_is_missing_is_no_second(tmp_path: Path) -> None:
     text = log().replace(line(2, 110, errors=2) + "\n", "")
     (run,) = read(tmp_path, text)
     assert ops(run) == {0: 100, 2: 120, 3: 115}
-    assert "has 2 of 3 lines of its seconds" in run.warnings[0]
+    assert "has 2 of 3 lines of its seconds" in remarks(run)[0]
 
 
 def test_intervals_of_ten_seconds_are_no_seconds(tmp_path: Path) -> None:
     (run,) = read(tmp_path, log((100, 110), every=10, rest=7, seconds="20.0011"))
-    assert "ops" not in run.rows and run.resolution_s is None
+    assert not run.columns and run.resolution_s is None
     assert worker(run)["ops"] == 2107
-    assert "its lines are 10 s apart and become no seconds" in run.warnings[0]
+    assert "its lines are 10 s apart and become no seconds" in remarks(run)[0]
 
 
 def test_several_logs_of_a_file_are_steps_and_repeats(tmp_path: Path) -> None:
@@ -181,7 +190,7 @@ def test_several_logs_of_a_file_are_steps_and_repeats(tmp_path: Path) -> None:
 
 def test_other_options_are_no_repeat(tmp_path: Path) -> None:
     other = COMMAND.replace("--range-size=50", "--range-size=100")
-    with pytest.raises(UsageError, match=r"run\.log:44: this log is of the same test and threads as run\.log:2"):
+    with pytest.raises(UsageError, match=r"run\.log:44: this log is of the same test and threads as .*run\.log:2"):
         read(tmp_path, log() + log(command=other))
 
 
@@ -212,7 +221,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, said: str) -> N
         read(tmp_path, text)
     assert "run.log:2: " in str(caught.value.detail) and said in str(caught.value.detail)
     (run,) = read(tmp_path, text + log())
-    assert said in run.warnings[0] and ops(run) == {0: 100, 1: 110, 2: 120, 3: 5}
+    assert said in remarks(run)[0] and ops(run) == {0: 100, 1: 110, 2: 120, 3: 5}
 
 
 def test_setup_and_dbms_have_to_be_known(tmp_path: Path) -> None:
@@ -244,9 +253,7 @@ def test_a_command_line_names_the_test_and_its_options(
 
 
 def seconds_of(runs: list[ImportedRun]) -> set[tuple[Any, ...]]:
-    return {
-        (row["step"], row["operation"], row["second"], row["ops"]) for run in runs for row in run.rows.get("ops", ())
-    }
+    return {(row["step"], row["operation"], row["second"], row["ops"]) for run in runs for row in rows_of(run, "ops")}
 
 
 def test_a_log_that_is_cut_at_any_line_has_no_row_that_the_whole_log_does_not_have(tmp_path: Path) -> None:
@@ -260,8 +267,8 @@ def test_a_log_that_is_cut_at_any_line_has_no_row_that_the_whole_log_does_not_ha
                 assert "run.log" in error.what
                 continue
             assert seconds_of(runs) <= whole
-            statuses |= {(run.error, run.failed_step) for run in runs}
-    error = "run.log:2: its log ends in second {} without its totals"
+            statuses |= {(run.error and run.error.text, run.failed_step) for run in runs}
+    error = "its log ends in second {} without its totals"
     assert statuses == {(None, None), *((error.format(second), STEP) for second in (1, 2, 3))}
 
 
@@ -271,6 +278,16 @@ def test_a_log_that_ends_early_is_a_failed_step_with_what_its_lines_add_up_to(tm
     assert (worker(run)["status"], worker(run)["ops"], worker(run)["ops_from"]) == ("failed", 7 * 330, "rates")
     (run,) = read(tmp_path, log((100, 110), every=10).partition("SQL statistics")[0])
     assert worker(run)["ops"] == 2100 and run.rows["steps"][0]["duration_s"] == 20.0  # type: ignore[index]
+
+
+def test_a_count_at_the_end_of_a_file_may_be_cut_and_is_lost(tmp_path: Path) -> None:
+    runs, unused = lost(tmp_path, log().partition("70\n        write:")[0])
+    assert unused == [19] and "read" not in runs[0].steps[0].details["printed"]
+
+
+def test_a_total_that_is_damaged_leaves_the_seconds_as_they_are(tmp_path: Path) -> None:
+    runs, unused = lost(tmp_path, log().replace("        write:", "        wr\0ite:"))
+    assert len(unused) == 1 and ops(runs[0], "write") == {0: 300, 1: 330, 2: 360, 3: 0}
 
 
 def test_other_ends_of_lines_are_the_same_log(tmp_path: Path) -> None:
@@ -283,7 +300,7 @@ def lost(folder: Path, text: str) -> tuple[list[ImportedRun], list[int]]:
     path.write_text(text)
     source = Source(path)
     runs = list(IMPORTER.runs(source, TOLD))
-    return runs, source.lines(source.files[0]).not_understood()
+    return runs, source.read()["run.log"].lost.first
 
 
 def test_lines_that_are_damaged_or_of_another_tool_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -413,7 +430,7 @@ def test_a_second_import_of_the_same_is_already_there(workspace: Workspace, tmp_
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.log").write_text(log())
     first, second = take(workspace, tmp_path / "a" / "run.log"), take(workspace, tmp_path / "b" / "run.log")
-    assert (first.already, second.already, second.run_ids) == (False, True, first.run_ids)
+    assert (first.already, second.already, second.run_ids) == ([], first.run_ids, [])
     assert len(list(workspace.runs.iterdir())) == 1
     (tmp_path / "b" / "run.log").write_text(log(rest=6))
     with pytest.raises(LakeError, match="experiment others already has runs"):
@@ -446,3 +463,109 @@ def test_the_command(workspace: Workspace, tmp_path: Path) -> None:
     assert "(imported)" in ibench(workspace, "summary", "others").stdout
     asked = ibench(workspace, "sql", "SELECT sum(ops) AS n FROM ops WHERE operation = 'transaction'")
     assert "330" in asked.stdout
+
+
+# The command: plans, several paths, and what is kept of names.
+
+
+HOSTED = {
+    "beast-node7.corp/2021-02-24-08-26/my8033.cy10a/alice_oltp_read_write.thr16.log": log(threads=16),
+    "beast-node7.corp/2021-02-24-08-26/my8033.cy10a/alice_oltp_read_write.thr4.log": log().partition("SQL st")[0],
+    "beast-node7.corp/2021-02-24-08-26/my8033.cy10a/oltp_read_write.thr1@10.0.0.17.log": log(threads=1) + "noise\n",
+    "beast-node7.corp/ip-10-0-0-7/notes of bob.txt": "nothing\n",
+}
+
+
+def folder_of(path: Path, texts: dict[str, str]) -> Path:
+    for name, text in texts.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    return path
+
+
+def test_steps_are_in_the_order_of_their_threads(workspace: Workspace, tmp_path: Path) -> None:
+    take(workspace, folder_of(tmp_path / "given", HOSTED), dbms=None)
+    rows = reader.sql(reader.lake(workspace), "SELECT step, start_s FROM steps ORDER BY step_id").rows()
+    assert rows == [("oltp_read_write.t1", 0.0), ("oltp_read_write.t4", 3.0011), ("oltp_read_write.t16", 6.0011)]
+
+
+def test_no_host_user_or_address_in_the_name_of_a_file_is_stored(workspace: Workspace, tmp_path: Path) -> None:
+    taken = take(workspace, folder_of(tmp_path / "hosted", HOSTED), dbms=None)
+    assert "thr1@10.0.0.17.log:43" in taken.warnings[0], "people see the names as they are"
+    (run_dir,) = workspace.runs.iterdir()
+    manifest = read_manifest(run_dir)
+    names = [row.partition("  ")[2] for row in manifest.experiment.text.splitlines()]
+    assert len(set(names)) == 4 and all("/name" in f"/{name}" for name in names)
+    assert (manifest.error or "").endswith("oltp_read_write.thr4.log:2: its log ends in second 3 without its totals")
+    stored = {path: path.read_bytes().lower() for path in run_dir.rglob("*") if path.is_file()}
+    for secret in (*SECRETS, b"beast", b"node7", b"corp/", b"10.0.0", b"10-0-0", b"bob", b"hosted"):
+        assert not [path for path, content in stored.items() if secret in content], secret
+
+
+def test_several_paths_are_one_import(workspace: Workspace, tmp_path: Path) -> None:
+    for name, threads in (("a", 4), ("b", 8)):
+        folder_of(tmp_path / name, {"oltp_read_write.log": log(threads=threads)})
+    paths = [tmp_path / name / "oltp_read_write.log" for name in ("a", "b")]
+    taken = import_file(paths, "others", "a report", workspace, setup="small", dbms="a.x")
+    assert len(taken.run_ids) == 1
+    steps = reader.sql(reader.lake(workspace), "SELECT step FROM steps ORDER BY step_id")["step"].to_list()
+    assert steps == ["oltp_read_write.t4", "oltp_read_write.t8"]
+    folders = import_file([tmp_path / "b", tmp_path / "a"], "others", "a report", workspace, setup="small", dbms="a.x")
+    assert (folders.run_ids, folders.already) == ([], taken.run_ids), "the same files, given in another way"
+    with pytest.raises(UsageError, match="is given twice"):
+        import_file([paths[0], paths[0]], "others", "a report", workspace, setup="small", dbms="a.x")
+
+
+def test_a_folder_that_is_called_after_a_dbms_names_it(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"x.my8033_rel.cy10a_c8.pk1/a.log": log()})
+    source = Source(tmp_path / "x.my8033_rel.cy10a_c8.pk1")
+    (run,) = IMPORTER.runs(source, ImportRequest("small"))
+    assert run.dbms == "my8033_rel.cy10a_c8"
+    folder_of(tmp_path, {"mysql1.example.com/a.log": log()})
+    with pytest.raises(UsageError, match="does not say of what dbms it is"):
+        list(IMPORTER.runs(Source(tmp_path / "mysql1.example.com"), ImportRequest("small")))
+
+
+def test_a_run_that_is_missing_is_imported_and_again_replaces_all(workspace: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text(log() + log())
+    first = take(workspace, path)
+    assert len(first.run_ids) == 2
+    remove_run(first.run_ids[0], workspace)
+    second = take(workspace, path)
+    assert (len(second.run_ids), second.already) == (1, [first.run_ids[1]])
+    third = take(workspace, path, again=True)
+    assert len(third.run_ids) == 2 and not {*third.run_ids} & {*first.run_ids, *second.run_ids}
+    assert {run_dir.name for run_dir in workspace.runs.iterdir()} == {*third.run_ids}
+
+
+def test_a_plan_says_what_each_file_becomes_and_writes_nothing(workspace: Workspace, tmp_path: Path) -> None:
+    path = folder_of(tmp_path / "given", HOSTED)
+    done = ibench(workspace, "runs", "import", str(path), "--dry-run", "--setup", "small")
+    rows = [line.split("  ") for line in done.stdout.splitlines()]
+    found = {cells[0].rpartition("/")[2]: [cell.strip() for cell in cells if cell.strip()][1:] for cells in rows[1:]}
+    why = "it has 'Running the test with following options:'"
+    assert found["alice_oltp_read_write.thr16.log"] == [
+        "sysbench", "small, my8033.cy10a", "oltp_read_write.t16", "16", why
+    ]  # fmt: skip
+    assert found["notes of bob.txt"] == ["-", "-", "-", "-", "no importer reads it"]
+    assert "1 line was not understood and left out" in done.stderr
+    assert not workspace.runs.exists()
+
+
+def test_a_file_of_over_10_mb_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text(log((100,) * 100_000, errors=0, seconds="100000.0011"))
+    assert path.stat().st_size > 10_000_000
+    source = Source(path)
+    (run,) = IMPORTER.runs(source, TOLD)
+    assert source.read()["run.log"].lost.count == 0
+    (piece,) = run.columns["ops"]
+    assert piece.rows == 4 * 100_001
+
+
+def test_a_line_of_a_mebibyte_is_lost_and_the_others_are_read(tmp_path: Path) -> None:
+    second = line(2, 110, errors=2)
+    text = log().replace(second, "x" * (3 << 20) + f"\n{second}")
+    runs, unused = lost(tmp_path, text)
+    assert unused == [15] and ops(runs[0]) == {0: 100, 1: 110, 2: 120, 3: 5}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest
-from ibench_lib.importers.source import Source
+from ibench_lib.importers.source import File, Source
 
 _TEST = re.compile(r"test (\S+)")
 _INTERVAL = re.compile(r"\[ *\d+s \] qps: \S+")
@@ -18,12 +18,12 @@ class ToolLog:
     name = "tool-log"
     expects = "a log that begins with 'tool 1.0'"
 
-    def takes(self, source: Source) -> bool:
-        return any(file.beginning.startswith("tool 1.0") for file in source.files)
+    def recognises(self, file: File) -> str | None:
+        return "it begins with 'tool 1.0'" if file.beginning.startswith("tool 1.0") else None
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         if told.setup is None or told.dbms is None:
-            raise UsageError(f"{source.path} does not say what it is of", hint="name it with --setup and --dbms")
+            raise UsageError(f"{source} does not say what it is of", hint="name it with --setup and --dbms")
         lines = source.lines(source.files[0])
         step, rows = None, []
         for number, line in lines:

@@ -1,0 +1,26 @@
+"""Rows that an importer hands over, one by one, whether they are rows or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from ibench_lib.importers.importer import ImportedRun
+
+
+def rows_of(run: ImportedRun, table: str) -> Iterator[dict[str, Any]]:
+    """All rows of a table."""
+    yield from map(dict, run.rows.get(table, ()))
+    for piece in run.columns.get(table, ()):
+        for number in range(piece.rows):
+            values = {
+                name: value.to_numpy(zero_copy_only=False)[number]
+                if isinstance(value, pa.Array)
+                else value[number].item()
+                if hasattr(value, "dtype")
+                else value
+                for name, value in piece.values.items()
+            }
+            yield {"step": piece.step, **values}

@@ -1,0 +1,100 @@
+"""Logs that are damaged in every way that we can think of: never a traceback, never a second that the whole log lacks.
+
+A log of sysbench has a last part, which is what its totals have beyond its lines; it is no second and not compared.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ibench_lib.errors import UsageError
+from ibench_lib.importers import iibench, sysbench
+from ibench_lib.importers.importer import Importer, ImportRequest
+from ibench_lib.importers.source import Source
+from tests.importers.iibench_logs import client_log
+from tests.importers.rows import rows_of
+from tests.importers.sysbench_logs import log
+
+TOLD = ImportRequest("small", "my8033.cy10a")
+OTHER = "   1, trx: 607, 95%: 5.224, 99%: 7.076, max_rt: 17.592, 606|7.066, 61|1.104, 61|14.565, 61|26.283\n" * 3
+PLACES = 2_000
+QUERIES = client_log(ips=(500, 500, 500, 500), each=50, dps=True, qps=1600, rate=500, get_min_s="0.003")
+FORMATS: dict[str, tuple[Importer, str, str, str]] = {
+    "sysbench": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90)), QUERIES),
+    "sysbench, CSV": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90), form="csv"), QUERIES),
+    "iibench": (iibench.IMPORTER, "qr500.L1/o.ib.dop1.1", QUERIES, log()),
+}
+
+
+def damaged(text: str, other: str, dice: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Every kind of damage, each at many places."""
+    content = text.encode()
+    lines = text.splitlines(keepends=True)
+    for place in range(len(content)):
+        yield f"cut at byte {place}", content[:place]
+    for number in range(PLACES - len(content)):
+        place = dice.randrange(len(content))
+        kind = number % 5
+        line = dice.randrange(len(lines))
+        if kind == 0:
+            yield f"NUL at byte {place}", content[:place] + b"\0" + content[place:]
+        elif kind == 1:
+            yield f"line {line + 1} twice", "".join([*lines[: line + 1], *lines[line:]]).encode()
+        elif kind == 2:
+            inserted = dice.choice([OTHER, other])
+            yield f"another log at line {line + 1}", "".join([*lines[:line], inserted, *lines[line:]]).encode()
+        elif kind == 3:
+            yield f"not UTF-8 at byte {place}", content[:place] + b"\xff" + content[place:]
+        else:
+            words = lines[line].rstrip("\n").split("\t" if "\t" in lines[line] else ",")
+            dice.shuffle(words)
+            swapped = ("\t" if "\t" in lines[line] else ",").join(words) + "\n"
+            yield f"columns of line {line + 1} swapped", "".join([*lines[:line], swapped, *lines[line + 1 :]]).encode()
+    yield "CRLF", text.replace("\n", "\r\n").encode()
+    yield "CR", text.replace("\n", "\r").encode()
+    yield "UTF-16", text.encode("utf-16")
+    yield "lines twice", "".join(2 * line for line in lines).encode()
+    yield "log twice", 2 * content
+    packed = gzip.compress(content)
+    yield "packed and cut", packed[: len(packed) // 2]
+
+
+def seconds_of(importer: Importer, path: Path, whole_s: int) -> set[tuple[Any, ...]]:
+    """The seconds before the last part."""
+    with Source(path) as source:
+        return {
+            (row["step"], row["client"], row["worker"], row["operation"], row["second"], row["ops"], row.get("rows"))
+            for run in importer.runs(source, TOLD)
+            for row in rows_of(run, "ops")
+            if row["second"] < whole_s
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_damage_makes_a_second(tmp_path: Path, name: str) -> None:
+    importer, file, text, other = FORMATS[name]
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    given = path if path.parent == tmp_path else path.parent
+    whole_s = 3 if name.startswith("sysbench") else 4
+    path.write_text(text)
+    whole = seconds_of(importer, given, whole_s)
+    assert whole
+    refused = 0
+    for what, content in damaged(text, other, random.Random(name)):
+        path.write_bytes(content)
+        try:
+            found = seconds_of(importer, given, whole_s)
+        except UsageError as error:
+            assert str(tmp_path) in error.what and "\n" not in error.what, what
+            refused += 1
+            continue
+        assert found <= whole, what
+    assert refused < PLACES
