@@ -8,7 +8,7 @@ command becomes bytes on a wire is the driver's matter.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
@@ -47,6 +47,28 @@ class StatementError(Exception):
         super().__init__(f"({code}) {message}")
         self.code = code
         self.retry_reason = retry_reason
+
+
+class Query(NamedTuple):
+    """A command whose rows the transaction reads. Other commands are plain bytes; their rows are only counted.
+
+    With `several` it has several statements, separated by semicolons, and the rows are those of all of them.
+    """
+
+    command: bytes
+    several: bool = False
+
+
+class Several(NamedTuple):
+    """A command of several statements, separated by semicolons: one round trip. Their rows are counted together."""
+
+    command: bytes
+
+
+Answer: TypeAlias = "int | Sequence[Row] | None"
+"""The answer to a command: the number of rows changed or returned or, for a Query, the rows themselves as text."""
+
+Steps: TypeAlias = "Generator[bytes | Query | Several, Answer, int]"
 
 
 class Statement(Protocol):

@@ -17,9 +17,10 @@ from typing import Any, cast
 
 from ibench_lib.client.coupling import Coupling
 from ibench_lib.client.driver import Connection, ConnectionLost, StatementError
+from ibench_lib.client.exchange import transaction_runner
 from ibench_lib.client.histogram import quantile_us
 from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
-from ibench_lib.client.role import Answer, Query, Role, Transaction, TransactionRole
+from ibench_lib.client.role import Role, Transaction, TransactionRole
 
 _NEVER = 1 << 63
 
@@ -53,6 +54,7 @@ class Load:
 
     def __post_init__(self) -> None:
         self._under_way = self.recorder.first
+        self._run_steps = transaction_runner(self.connection)
         self.recorder.in_flight = self._in_flight
 
     def run(self) -> dict[str, Any]:
@@ -135,19 +137,7 @@ class Load:
     def _transact(self, transaction: Transaction) -> int:
         """Run one transaction to its end. Returns the rows that it counts."""
         self._under_way = self.recorder.of(transaction.operation)
-        steps = transaction.steps()
-        answer: Answer = None
-        try:
-            while True:
-                command = steps.send(answer)
-                if isinstance(command, bytes):
-                    answer = self.connection.execute(command)
-                elif isinstance(command, Query):
-                    answer = self.connection.fetch(command.command, several=command.several)
-                else:
-                    answer = self.connection.execute_several(command.command)
-        except StopIteration as end:
-            return int(end.value or 0)
+        return self._run_steps(transaction.steps())
 
     def _record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
         self._under_way.record(due_ns, ready_ns, sent_ns, answered_ns, rows)

@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import heapq
 import resource
-import select
 import time
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
-from ibench_lib.client.driver import Connection, ConnectionLost, StatementError
+from ibench_lib.client.driver import Connection, ConnectionLost, StatementError, Steps
+from ibench_lib.client.exchange import Exchange, exchange_of
 from ibench_lib.client.load import Stopped, totals
 from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
-from ibench_lib.client.role import Query, Role, Several, Steps, Transaction, next_operation
+from ibench_lib.client.role import Role, Transaction, next_operation
 
-_LOOK_EVERY_S = 0.25  # for a request to stop, and for a server that has gone silent
-_LOOK_EVERY_NS = round(_LOOK_EVERY_S * 1e9)
+_LOOK_EVERY_NS = 250_000_000  # for a request to stop, and for a server that has gone silent
 _NEVER = 1 << 63
-_DESCRIPTORS_OF_SELECT = 1024
 
 
 @dataclass(eq=False, slots=True)
@@ -35,14 +33,13 @@ class Terminal:
     role: Role
     connection: Connection
     next: bytes | Transaction | None = None
-    steps: Steps | None = None
+    number: int = 0
     operation: bytes | Transaction = b""
     recorder: OperationRecorder = field(init=False)
     retries: int = 0
     free_ns: int = 0
     due_ns: int = 0
     begun_ns: int = 0
-    sent_ns: int = 0
     lag_ns: int = 0
 
 
@@ -69,11 +66,13 @@ class ManyLoad:
     _free: deque[Terminal] = field(default_factory=deque, init=False)
     _pausing: list[tuple[int, int, Terminal]] = field(default_factory=list, init=False)  # a heap by end of the pause
     _pauses: count[int] = field(default_factory=count, init=False)
+    _exchange: Exchange = field(init=False)
     _in_flight: dict[int, Terminal] = field(default_factory=dict, init=False)
 
     def run(self) -> dict[str, Any]:
         """Run to the end, as `Load.run` does. Returns the totals of table `workers`, with status and error."""
         before, asked_ns = resource.getrusage(resource.RUSAGE_SELF), self._asked_ns()
+        self._exchange = exchange_of([terminal.connection for terminal in self.terminals])
         self.recorder.begin()
         self.recorder.in_flight = lambda: ((one.recorder, one.begun_ns) for one in self._in_flight.values())
         status, error = "complete", None
@@ -98,84 +97,48 @@ class ManyLoad:
         return sum(terminal.connection.asked_ns for terminal in self.terminals)
 
     def _loop(self) -> None:
-        with select.epoll() as epoll:
-            by_descriptor = {}
-            for terminal in self.terminals:
-                by_descriptor[terminal.connection.fileno()] = terminal
-                # Edge-triggered: an answer is noticed once, when it arrives, not again while it waits to be handled.
-                epoll.register(terminal.connection.fileno(), select.EPOLLIN | select.EPOLLET)
+        try:
+            for number, terminal in enumerate(self.terminals):
+                terminal.number = number
                 self._release(terminal, self.start_ns)
             while (wait_ns := self.start_ns - time.monotonic_ns()) > 0:
                 time.sleep(wait_ns / 1e9)
-            self._serve(epoll, by_descriptor)
+            self._serve()
+        finally:
+            self._exchange.close()
         if self.stop_requested:
             raise Stopped
 
-    def _serve(self, epoll: select.epoll, by_descriptor: dict[int, Terminal]) -> None:
-        """Handle answers and begin operations until the step is over.
-
-        What happens at each answer stands here and in `_send`, without further calls: they would take a tenth of the
-        client's CPU.
-        """
-        noticed: deque[tuple[Terminal, int]] = deque()
-        look_ns = self.start_ns + _LOOK_EVERY_NS
-        # epoll waits for whole milliseconds, which would make paced operations late. select does not, but knows low
-        # descriptors only.
-        by_microseconds = [epoll] if epoll.fileno() < _DESCRIPTORS_OF_SELECT else []
-        poll, clock, in_flight, most = epoll.poll, time.monotonic_ns, self._in_flight, len(by_descriptor)
+    def _serve(self) -> None:
+        """Begin operations, and see to those that have ended, until the step is over."""
+        serve, in_flight, look_ns = self._exchange.serve, self._in_flight, self.start_ns + _LOOK_EVERY_NS
         while True:
             if self._free or self._pausing or not in_flight:
                 self._begin_what_is_due()
                 if not in_flight and (self._over or self.stop_requested):
                     return
-            wait_s = 0 if noticed else self._wait_s()
-            if 0 < wait_s < _LOOK_EVERY_S and by_microseconds:
-                select.select(by_microseconds, (), (), wait_s)
-                wait_s = 0
-            events = poll(wait_s, most)
-            if events:
-                now_ns = clock()
-                for descriptor, _ in events:
-                    noticed.append((by_descriptor[descriptor], now_ns))
-            elif not noticed:
-                now_ns = clock()
+            ended = serve(min(look_ns, self._due_ns()))
+            now_ns = time.monotonic_ns()
             if now_ns > look_ns:  # by the clock: others may be busy while one is silent
-                self._look_for_silence()
+                if now_ns - self._exchange.oldest_ns() > self.timeout_s * 1e9:
+                    raise ConnectionLost(f"no answer within {self.timeout_s:g} s")
                 look_ns = now_ns + _LOOK_EVERY_NS
-            if not noticed:
+            if ended is None:
                 continue
-            terminal, noticed_ns = noticed.popleft()
-            steps = terminal.steps
-            try:
-                answer = terminal.connection.arrived()
-            except StatementError as error:
-                self._again(terminal, error)
-                continue
-            if steps is None or answer is None:
-                continue
-            now_ns = clock()
-            # An answer in two pieces is noticed twice; the second notice may be handled after the next command.
-            terminal.lag_ns += now_ns - max(noticed_ns, terminal.sent_ns)
-            try:
-                command = steps.send(answer)
-            except StopIteration as end:
-                self._record(terminal, int(end.value or 0))
-                continue
-            except StatementError as error:
-                self._again(terminal, error)
-                continue
-            _send(terminal, command)
-            terminal.sent_ns = now_ns
+            terminal = self.terminals[ended.number]
+            terminal.lag_ns += ended.lag_ns
+            if isinstance(ended.outcome, StatementError):
+                self._again(terminal, ended.outcome)
+            else:
+                self._record(terminal, int(ended.outcome or 0))
 
-    def _wait_s(self) -> float:
-        """How long the loop has nothing to do except wait for an answer."""
+    def _due_ns(self) -> int:
+        """When there is something else to do than to handle answers."""
         if not self._over and self._pausing:
-            due_ns = min(self._pausing[0][0], _NEVER if self.end_ns is None else self.end_ns)
-        elif self._over or self.tick_ns is None or not self._free:
-            return _LOOK_EVERY_S
-        else:
-            due_ns = self.start_ns + self._begun * self.tick_ns
-        return min(_LOOK_EVERY_S, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
+            return min(self._pausing[0][0], _NEVER if self.end_ns is None else self.end_ns)
+        if self._over or self.tick_ns is None or not self._free:
+            return _NEVER
+        return self.start_ns + self._begun * self.tick_ns
 
     def _begin_what_is_due(self) -> None:
         """Give the operations that are due to free connections."""
@@ -228,25 +191,18 @@ class ManyLoad:
         could_ns = terminal.free_ns if self.tick_ns is None else max(due_ns, terminal.free_ns)
         terminal.lag_ns = terminal.begun_ns - could_ns
         self._begun += 1
-        self._in_flight[terminal.connection.fileno()] = terminal
-        self._start(terminal, _steps_of(operation))
+        self._in_flight[terminal.number] = terminal
+        self._exchange.start(terminal.number, _steps_of(operation))
 
     def _record(self, terminal: Terminal, rows: int) -> None:
         """The current operation has ended."""
         now_ns = time.monotonic_ns()
-        terminal.steps = None
         ready_ns = terminal.begun_ns - terminal.lag_ns
         terminal.recorder.record(terminal.due_ns, ready_ns, terminal.begun_ns, now_ns, rows)
-        del self._in_flight[terminal.connection.fileno()]
+        del self._in_flight[terminal.number]
         if self.tick_ns is None:
             terminal.recorder.record_lag(terminal.lag_ns)
         self._release(terminal, now_ns)
-
-    def _start(self, terminal: Terminal, steps: Steps) -> None:
-        """Send the first command of an operation."""
-        terminal.steps = steps
-        _send(terminal, next(steps))
-        terminal.sent_ns = time.monotonic_ns()
 
     def _again(self, terminal: Terminal, error: StatementError) -> None:
         """Repeat an operation after an error that allows it, up to a limit."""
@@ -254,25 +210,10 @@ class ManyLoad:
         terminal.retries += 1
         if error.retry_reason is None or terminal.retries > terminal.role.max_retries:
             terminal.recorder.record_error(now_ns)
-            del self._in_flight[terminal.connection.fileno()]
+            del self._in_flight[terminal.number]
             raise error
         terminal.recorder.record_retry(now_ns, error.retry_reason)
-        self._start(terminal, _steps_again(terminal.operation, terminal.connection.rollback))
-
-    def _look_for_silence(self) -> None:
-        now_ns = time.monotonic_ns()
-        for terminal in self._in_flight.values():
-            if now_ns - terminal.sent_ns > self.timeout_s * 1e9:
-                raise ConnectionLost(f"no answer within {self.timeout_s:g} s")
-
-
-def _send(terminal: Terminal, command: bytes | Query | Several) -> None:
-    if command.__class__ is Query:
-        terminal.connection.begin(command.command, fetch=True, several=command.several)
-    elif command.__class__ is Several:
-        terminal.connection.begin(command.command, fetch=False, several=True)
-    else:
-        terminal.connection.begin(cast(bytes, command), fetch=False)
+        self._exchange.start(terminal.number, _steps_again(terminal.operation, terminal.connection.rollback))
 
 
 def _steps_of(operation: bytes | Transaction) -> Steps:

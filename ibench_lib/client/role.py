@@ -4,34 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol
 
-from ibench_lib.client.driver import Connection, Row
+from ibench_lib.client.driver import Connection, Steps
 from ibench_lib.client.shared import SharedNumber
-
-
-class Query(NamedTuple):
-    """A command whose rows the transaction reads. Other commands are plain bytes; their rows are only counted.
-
-    With `several` it has several statements, separated by semicolons, and the rows are those of all of them.
-    """
-
-    command: bytes
-    several: bool = False
-
-
-class Several(NamedTuple):
-    """A command of several statements, separated by semicolons: one round trip. Their rows are counted together."""
-
-    command: bytes
-
-
-Answer: TypeAlias = "int | Sequence[Row] | None"
-"""The answer to a command: the number of rows changed or returned or, for a Query, the rows themselves as text."""
-
-Steps: TypeAlias = "Generator[bytes | Query | Several, Answer, int]"
 
 
 class Transaction(Protocol):

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client import many
-from ibench_lib.client.driver import CHANGED, StatementError
+from ibench_lib.client import exchange
+from ibench_lib.client.driver import CHANGED, StatementError, Steps
 from ibench_lib.client.many import ManyLoad, Terminal
 from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
-from ibench_lib.client.role import Role, Steps, Transaction, TransactionRole
+from ibench_lib.client.role import Role, Transaction, TransactionRole
 
 PAUSE_NS = 30_000_000
 HANDLING_S = 0.5
@@ -223,13 +223,13 @@ def test_a_transaction_may_take_an_answer_for_an_error_that_allows_a_repeat() ->
 
 def test_paced_operations_are_waited_for_by_microseconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """epoll alone would round each wait up to a millisecond."""
-    waits, wait = list[float](), many.select.select
+    waits, wait = list[float](), exchange.select.select
 
     def noted(*given: Any) -> Any:
         waits.append(given[3])
         return wait(*given)
 
-    monkeypatch.setattr(many.select, "select", noted)
+    monkeypatch.setattr(exchange.select, "select", noted)
     for _ in range(20):
         if waits:
             break  # else it had no CPU for these 20 ms, and was late for all of them

@@ -48,23 +48,30 @@ class Prepared:
     ----------
     execute : the start of the command: its byte, the statement's id, no cursor, one iteration.
     text : the statement before `with_markers`, which has the types of its parameters.
+
+    `head` is what comes before the values.
     """
 
     def __init__(self, execute: bytes, text: str) -> None:
         kinds = _PARAMETER.findall(text)
         # No parameter is NULL, and types are sent each time: the command does not depend on those before it.
         bound = bytes((len(kinds) + 7) // 8) + b"\x01" + b"".join(_TYPES[kind] for kind in kinds) if kinds else b""
-        self._head = execute + bound
+        self.head = execute + bound
         self._codes = codes = [_CODES.get(kind) for kind in kinds]
         self._integers = None if None in codes else struct.Struct("<" + "".join(map(str, codes))).pack
         self._packs = [length_encoded if code is None else struct.Struct(f"<{code}").pack for code in codes]
+
+    @property
+    def codes(self) -> str:
+        """A letter for each parameter: q for an integer of 8 bytes, i of 4, and s for bytes after their length."""
+        return "".join(code or "s" for code in self._codes)
 
     def __mod__(self, values: Any) -> bytes:
         """The command with these values: integers, and bytes for strings and decimals. A single one needs no tuple."""
         given = values if isinstance(values, tuple) else (values,)
         if self._integers is not None:
-            return self._head + self._integers(*given)
-        parts = [self._head]
+            return self.head + self._integers(*given)
+        parts = [self.head]
         for value, pack in zip(given, self._packs, strict=True):
             parts.append(pack(value))
         return b"".join(parts)
@@ -72,7 +79,7 @@ class Prepared:
     def each(self, values: np.ndarray[Any, Any]) -> list[bytes]:
         """The commands with each of these values (`driver.PreparedStatement`)."""
         commands, columns = np.empty(len(values), dtype=self._command), values.reshape(len(values), -1)
-        commands["head"] = np.void(self._head)
+        commands["head"] = np.void(self.head)
         for number, column in enumerate(columns.T):
             commands[str(number)] = column
         width, block = self._command.itemsize, commands.tobytes()
@@ -82,7 +89,7 @@ class Prepared:
     def _command(self) -> np.dtype[Any]:
         """A command whose values are all integers."""
         values = [(str(number), f"<{code}") for number, code in enumerate(self._codes)]
-        return np.dtype([("head", f"V{len(self._head)}"), *values])
+        return np.dtype([("head", f"V{len(self.head)}"), *values])
 
 
 class PreparedRows:

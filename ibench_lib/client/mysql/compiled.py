@@ -15,11 +15,24 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
-from ibench_lib.client.driver import ConnectionLost, CoreState, DriverMissing
+from ibench_lib.client.driver import (
+    Answer,
+    ConnectionLost,
+    CoreState,
+    DriverMissing,
+    PreparedStatement,
+    Query,
+    Several,
+    StatementError,
+    Steps,
+)
+from ibench_lib.client.exchange import Ended, parts_of
+from ibench_lib.client.mysql.binary import Prepared
 from ibench_lib.client.mysql.heads import Heads, Row
-from ibench_lib.client.mysql.wire import COM_STMT_EXECUTE, Answer, Wire, number_after
+from ibench_lib.client.mysql.wire import COM_STMT_EXECUTE, Wire, number_after
+from ibench_lib.client.mysql.wire import Answer as Scan
 
 CHOICE: Final = "IBENCH_CORE"
 """Environment variable: 0 for Python's wire, 1 to fail where the core is missing."""
@@ -81,6 +94,12 @@ def wire_of(connected: socket.socket, *, deprecate_eof: bool, timeout_s: float, 
     return made(connected, deprecate_eof=deprecate_eof, timeout_s=timeout_s, heads=heads)
 
 
+def completed_by(python: Prepared) -> PreparedStatement:
+    """A prepared statement whose commands the core makes, where there is one. Raises CoreMissing."""
+    module = core().module
+    return python if module is None else module.Prepared(python, python.head, python.codes.encode())
+
+
 class CompiledWire(Wire):
     """A wire on a plain socket. Its methods are those of `Wire`, and raise what they raise."""
 
@@ -90,66 +109,119 @@ class CompiledWire(Wire):
         super().__init__(connected, deprecate_eof=deprecate_eof, timeout_s=timeout_s, heads=heads)
         module = core().module
         assert module is not None
-        self._ask, self._begin, self._take = module.ask, module.begin, module.take
+        self._ask, self._transact = module.ask, module.transact
         self._descriptor = self.fileno()
 
     def execute(self, command: bytes) -> int:
         try:
             answer = self._ask(command, self._descriptor, False, False, self._deprecate_eof)
-            if answer.__class__ is int:
-                return answer
-            if answer is None:
-                return super().execute(command)
-            return self._scan(answer, Answer(deprecate_eof=self._deprecate_eof, due=number_after(command))).rows
         except OSError as error:
             raise self._lost(error) from error
+        return answer if answer.__class__ is int else self._rest(answer, command)
 
     def execute_several(self, command: bytes) -> int:
         try:
             answer = self._ask(command, self._descriptor, False, True, self._deprecate_eof)
-            if answer.__class__ is int:
-                return answer
-            if answer is None:
-                return super().execute_several(command)
-            due = number_after(command)
-            return self._scan(answer, Answer(deprecate_eof=self._deprecate_eof, several=True, due=due)).rows
         except OSError as error:
             raise self._lost(error) from error
+        return answer if answer.__class__ is int else self._rest(answer, command, several=True)
 
     def fetch(self, command: bytes, *, several: bool = False) -> Sequence[Row]:
         try:
             answer = self._ask(command, self._descriptor, True, several, self._deprecate_eof)
-            if answer.__class__ is list:
-                return answer
-            if answer is None:
+        except OSError as error:
+            raise self._lost(error) from error
+        return answer if answer.__class__ is list else self._rest(answer, command, fetch=True, several=several)
+
+    def transact(self, steps: Steps) -> int:
+        """`exchange.transact`, with the usual answers handled by the core."""
+        answer: Answer = None
+        while True:
+            done = self._transact(steps, answer, Query, Several, self._descriptor, self._deprecate_eof)
+            if done.__class__ is not tuple:
+                return int(done or 0)
+            yielded, answered = done
+            command, fetch, several = parts_of(yielded)
+            answer = self._rest(answered, command, fetch=fetch, several=several)
+
+    def _rest(
+        self, answered: bytes | OSError | None, command: bytes, *, fetch: bool = False, several: bool = False
+    ) -> Any:
+        """The answer to a command that the core leaves to Python. `answered` is what the core says of it."""
+        if isinstance(answered, OSError):
+            raise self._lost(answered) from answered
+        if answered is None:
+            if fetch:
                 return super().fetch(command, several=several)
-            prepared = command[0] == COM_STMT_EXECUTE[0]
-            scanner = self._rows_scanner(prepared=prepared, several=several, due=number_after(command))
-            return self._scan(answer, scanner).fetched
+            return super().execute_several(command) if several else super().execute(command)
+        due, deprecate_eof = number_after(command), self._deprecate_eof
+        try:
+            if fetch:
+                prepared = command[0] == COM_STMT_EXECUTE[0]
+                return self._scan(answered, self._rows_scanner(prepared=prepared, several=several, due=due)).fetched
+            return self._scan(answered, Scan(deprecate_eof=deprecate_eof, several=several, due=due)).rows
         except OSError as error:
             raise self._lost(error) from error
 
-    def begin(self, command: bytes, *, fetch: bool, several: bool = False) -> None:
+    def resume(self, data: bytes, command: bytes, *, fetch: bool, several: bool) -> Answer:
+        """Take over an answer of which `data` has arrived, as if it had been begun here. Returns as `arrived`."""
         self._expect(command, fetch=fetch, several=several)
-        try:
-            if not self._begin(command, self._descriptor):
-                super().begin(command, fetch=fetch, several=several)
-        except OSError as error:
-            raise self._lost(error) from error
-
-    def arrived(self) -> int | Sequence[Row] | None:
-        if self._answer is not None or not self._begun:
-            return super().arrived()
-        try:
-            answer = self._take(
-                self._descriptor, self._reads, self._several, self._prepared, self._deprecate_eof, self._due
-            )
-        except OSError as error:
-            raise self._lost(error) from error
-        if answer.__class__ is not bytes:
-            self._begun = answer is None
-            return cast("int | list[Row] | None", answer)
-        if not answer:
+        if not data:
             raise ConnectionLost("the server closed the connection")
-        whole = self._feed(answer)
-        return super().arrived() if whole is None else whole
+        whole = self._feed(data)
+        return self.arrived() if whole is None else whole
+
+    @property
+    def deprecate_eof(self) -> bool:
+        """Whether CLIENT_DEPRECATE_EOF was negotiated."""
+        return self._deprecate_eof
+
+    def lost(self, error: OSError) -> ConnectionLost:
+        """What an error of the socket means."""
+        return self._lost(error)
+
+
+class CompiledExchange:
+    """An `exchange.Exchange` of compiled wires, all with one `deprecate_eof`."""
+
+    def __init__(self, wires: Sequence[CompiledWire]) -> None:
+        module = core().module
+        assert module is not None
+        self._wires = wires
+        descriptors = tuple(wire.fileno() for wire in wires)
+        self._core = module.Exchange(descriptors, wires[0].deprecate_eof, Query, Several, StatementError)
+        self.oldest_ns = self._core.oldest_ns
+
+    def start(self, number: int, steps: Steps) -> None:
+        event = self._core.start(number, steps)
+        if event is not None:
+            self._answer(*event)  # not whole yet: it has only been asked for
+
+    def serve(self, until_ns: int) -> Ended | None:
+        number, answer = -1, None
+        while (event := self._core.serve(until_ns, number, answer)) is not None:
+            if event[1].__class__ is int:
+                return Ended(*event)
+            try:
+                answer = self._answer(*event)
+            except StatementError as error:
+                answer = error
+            number = -1 if answer is None else event[0]
+        return None
+
+    def _answer(self, number: int, yielded: bytes | Query | Several | None, what: bytes | OSError | bool | None) -> Any:
+        """What Python makes of what the core leaves to it (`serve` of core.c). None where that is no answer yet."""
+        wire = self._wires[number]
+        if isinstance(what, OSError):
+            raise wire.lost(what) from what
+        if yielded is None or what is None:
+            return wire.arrived()
+        command, fetch, several = parts_of(yielded)
+        if isinstance(what, bytes):
+            return wire.resume(what, command, fetch=fetch, several=several)
+        wire.begin(command, fetch=fetch, several=several)
+        return None
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        del self._core, self.oldest_ns

@@ -15,8 +15,9 @@ from pymysql.constants import CLIENT, CR
 from ibench_lib.base import mysql
 from ibench_lib.client import driver
 from ibench_lib.client.driver import ConnectionLost, StatementError
+from ibench_lib.client.exchange import Exchange
 from ibench_lib.client.mysql.binary import Prepared, PreparedRows, with_markers
-from ibench_lib.client.mysql.compiled import core_state, wire_of
+from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire, completed_by, core_state, wire_of
 from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, Wire, refused
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
@@ -68,6 +69,8 @@ class Connection:
         self.begin = self._wire.begin
         self.arrived = self._wire.arrived
         self.fileno = self._wire.fileno
+        if isinstance(self._wire, CompiledWire):
+            self.transact, self.exchange = self._wire.transact, _exchange
 
     @staticmethod
     def command(text: bytes) -> bytes:
@@ -117,9 +120,9 @@ class Connection:
             raise _translate(error) from error
         return bytes(first[1:5])
 
-    def prepared(self, text: str) -> Prepared:
+    def prepared(self, text: str) -> driver.PreparedStatement:
         """Prepare a text that `%` would complete (`driver.Statement`). Raises as `query`."""
-        return Prepared(self._execution_of(with_markers(text)), text)
+        return completed_by(Prepared(self._execution_of(with_markers(text)), text))
 
     def prepared_rows(self, insert: str, rows: int, integers: int, strings: Sequence[bytes]) -> PreparedRows:
         """Prepare an INSERT of so many rows (`driver.Connection.prepared_rows`). Raises as `query`."""
@@ -153,6 +156,14 @@ class Connection:
         """Close without a word to the server where the connection is broken already."""
         with contextlib.suppress(pymysql.err.MySQLError, OSError):
             self._connection.close()
+
+
+def _exchange(connections: Sequence[driver.Connection]) -> Exchange | None:
+    """The compiled exchange; None if not all of these connections can be in it."""
+    wires = [connection._wire for connection in connections if isinstance(connection, Connection)]
+    compiled = [wire for wire in wires if isinstance(wire, CompiledWire)]
+    alike = len({wire.deprecate_eof for wire in compiled}) == 1
+    return CompiledExchange(compiled) if alike and len(compiled) == len(connections) else None
 
 
 def _translate(error: Exception) -> Exception:

@@ -1,7 +1,8 @@
 /* The usual exchange of the MySQL protocol in C: one command is sent, and an answer that is whole and good is counted
-   or read. `wire.py` has the same in Python; `compiled.py` puts the two together.
+   or read; for one connection, or for several that are waited for together. `wire.py` and `exchange.py` have the same
+   in Python; `compiled.py` puts the two together.
 
-   Nothing is kept between calls. Whatever is not usual is handed to Python's wire with all bytes that have arrived,
+   `_core.pyi` describes the functions. No bytes are kept between calls. Whatever is not usual is handed to Python's wire with all bytes that have arrived,
    and that finds out what it is: an error, an answer in many pieces or of more than 64 KiB, a packet of 16 MB, a
    column whose values are not written as text here, and all that is malformed. So each error has one source, and
    whatever this file takes for an answer, `wire.Answer` takes for the same answer. */
@@ -10,15 +11,20 @@
 #include <Python.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
     LARGEST_PACKET = 0xFFFFFF,
     HEADER = 4,            /* three bytes of length, one of sequence */
     ROOM = 1 << 16,        /* for an answer */
+    COARSE_NS = 20000000,  /* a wait of less is not left to epoll_wait */
+    LONGEST_NS = 1000000000,
     MOST_RECEIVES = 4,     /* of one answer; whoever drips is Python's, which has a deadline */
     MOST_COLUMNS = 64,     /* of a result that is read */
     SMALL = 1 << 12,       /* a command that is copied on the stack */
@@ -45,14 +51,13 @@ typedef struct {
 } Bytes;
 
 typedef struct {
-    uint8_t type;
+    uint8_t width; /* of an integer; 0 for a string */
     uint8_t is_unsigned;
 } Column;
 
 /* What is asked of an answer. */
 typedef struct {
     int fetch, several, prepared, deprecate_eof;
-    uint8_t due; /* the number of its first packet */
 } Question;
 
 static inline Py_ssize_t left(const Bytes *bytes) { return bytes->end - bytes->at; }
@@ -120,15 +125,13 @@ static int column_of(Bytes definition, Column *column)
     if (left(&definition) < 11) /* a length, charset, width, and what follows */
         return 0;
     const uint8_t *at = definition.at;
-    uint8_t type = at[7], flags = at[8], decimals = at[10];
-    column->type = type;
+    uint8_t type = at[7], flags = at[8];
     column->is_unsigned = (flags & UNSIGNED) != 0;
-    switch (type) {
-    case TINY: case SHORT: case LONG: case INT24: case LONGLONG:
+    column->width = type == TINY ? 1 : type == SHORT ? 2 : type == LONG || type == INT24 ? 4 : type == LONGLONG ? 8 : 0;
+    if (column->width)
         return !(flags & ZEROFILL);
-    case TIMESTAMP: case DATETIME:
-        return decimals == 0;
-    case FLOAT: case DOUBLE: case TIME: case YEAR:
+    switch (type) {
+    case FLOAT: case DOUBLE: case TIMESTAMP: case DATE: case TIME: case DATETIME: case YEAR:
         return 0;
     }
     return 1;
@@ -138,7 +141,7 @@ static int column_of(Bytes definition, Column *column)
 
 static PyObject *integer_value(const Column *column, Bytes *row)
 {
-    int width = column->type == TINY ? 1 : column->type == SHORT ? 2 : column->type == LONGLONG ? 8 : 4;
+    int width = column->width;
     if (left(row) < width)
         return NULL;
     uint64_t size = little_endian(row->at, width);
@@ -157,38 +160,10 @@ static PyObject *integer_value(const Column *column, Bytes *row)
     return PyBytes_FromStringAndSize(begin, end - begin);
 }
 
-static PyObject *moment_value(const Column *column, Bytes *row)
-{
-    if (left(row) < 1)
-        return NULL;
-    Py_ssize_t size = *row->at++;
-    if ((size != 0 && size != 4 && size != 7 && size != 11) || left(row) < size)
-        return NULL;
-    uint8_t part[11] = {0}; /* the last ones are left out where they are 0 */
-    memcpy(part, row->at, (size_t)size);
-    row->at += size;
-    char text[32];
-    int length = snprintf(text, sizeof text, "%04d-%02d-%02d", part[0] | part[1] << 8, part[2], part[3]);
-    if (column->type != DATE)
-        length += snprintf(text + length, sizeof text - (size_t)length, " %02d:%02d:%02d", part[4], part[5], part[6]);
-    return PyBytes_FromStringAndSize(text, length);
-}
-
 static PyObject *string_value(Bytes *row)
 {
     Bytes value;
     return string(row, &value) ? PyBytes_FromStringAndSize((const char *)value.at, left(&value)) : NULL;
-}
-
-static PyObject *binary_value(const Column *column, Bytes *row)
-{
-    switch (column->type) {
-    case TINY: case SHORT: case LONG: case INT24: case LONGLONG:
-        return integer_value(column, row);
-    case TIMESTAMP: case DATE: case DATETIME:
-        return moment_value(column, row);
-    }
-    return string_value(row);
 }
 
 /* A row as a tuple of bytes, and None for NULL. */
@@ -208,7 +183,7 @@ static PyObject *row_of(Bytes row, const Column *columns, Py_ssize_t count, int 
             row.at += !prepared;
             value = Py_NewRef(Py_None);
         } else
-            value = prepared ? binary_value(&columns[i], &row) : string_value(&row);
+            value = prepared && columns[i].width ? integer_value(&columns[i], &row) : string_value(&row);
         if (value)
             PyTuple_SET_ITEM(values, i, value);
         else
@@ -273,7 +248,7 @@ static Outcome result(Bytes *data, Bytes first, const Question *asked, uint8_t *
 /* A whole answer: what is added to `count` is changed and returned rows, to the list `rows` the rows themselves. */
 static Outcome answer(Bytes data, const Question *asked, uint64_t *count, PyObject *rows)
 {
-    uint8_t due = asked->due;
+    uint8_t due = 1;
     for (;;) {
         Bytes body, status;
         uint64_t changed, ignored;
@@ -321,47 +296,38 @@ static PyObject *read_answer(const uint8_t *data, Py_ssize_t size, const Questio
     return PyBytes_FromStringAndSize((const char *)data, size);
 }
 
-/* Send one packet on a socket that blocks. 0 with an exception. */
-static int send_packet(int descriptor, const uint8_t *packet, size_t size)
-{
-    int flags = MSG_NOSIGNAL | MSG_DONTWAIT; /* nearly all fit into the socket's buffer: others need not run meanwhile */
-    while (size) {
-        ssize_t sent;
-        if (flags & MSG_DONTWAIT)
-            sent = send(descriptor, packet, size, flags);
-        else {
-            Py_BEGIN_ALLOW_THREADS
-            sent = send(descriptor, packet, size, flags);
-            Py_END_ALLOW_THREADS
-        }
-        if (sent >= 0) {
-            packet += sent;
-            size -= (size_t)sent;
-        } else if (errno == EINTR) {
-            if (PyErr_CheckSignals())
-                return 0;
-        } else if ((errno == EAGAIN || errno == EWOULDBLOCK) && flags & MSG_DONTWAIT)
-            flags = MSG_NOSIGNAL;
-        else
-            return PyErr_SetFromErrno(PyExc_OSError), 0;
-    }
-    return 1;
-}
-
-/* Send a command of one packet. 0 with an exception. */
+/* Send a command of one packet on a socket that blocks. 0 with an exception. */
 static int send_command(int descriptor, PyObject *command)
 {
     uint8_t on_stack[HEADER + SMALL], *made = on_stack;
-    size_t size = (size_t)PyBytes_GET_SIZE(command);
+    size_t size = (size_t)PyBytes_GET_SIZE(command), there = 0;
     if (size > SMALL && !(made = PyMem_Malloc(HEADER + size)))
         return PyErr_NoMemory(), 0;
     made[0] = (uint8_t)size, made[1] = (uint8_t)(size >> 8), made[2] = (uint8_t)(size >> 16);
     made[3] = 0; /* the number of the packet */
     memcpy(made + HEADER, PyBytes_AS_STRING(command), size);
-    int done = send_packet(descriptor, made, HEADER + size);
+    int flags = MSG_NOSIGNAL | MSG_DONTWAIT; /* nearly all fit into the socket's buffer: others need not run meanwhile */
+    while (there < HEADER + size && !PyErr_Occurred()) {
+        ssize_t sent;
+        if (flags & MSG_DONTWAIT)
+            sent = send(descriptor, made + there, HEADER + size - there, flags);
+        else {
+            Py_BEGIN_ALLOW_THREADS
+            sent = send(descriptor, made + there, HEADER + size - there, flags);
+            Py_END_ALLOW_THREADS
+        }
+        if (sent >= 0)
+            there += (size_t)sent;
+        else if (errno == EINTR)
+            PyErr_CheckSignals();
+        else if ((errno == EAGAIN || errno == EWOULDBLOCK) && flags & MSG_DONTWAIT)
+            flags = MSG_NOSIGNAL;
+        else
+            PyErr_SetFromErrno(PyExc_OSError);
+    }
     if (made != on_stack)
         PyMem_Free(made);
-    return done;
+    return !PyErr_Occurred();
 }
 
 /* Bytes that have arrived, 0 at the end of the connection, -1 with an exception, -2 where nothing has and is not waited
@@ -412,26 +378,59 @@ static int is_usual(PyObject *command)
     return PyBytes_GET_SIZE(command) > 0 && PyBytes_GET_SIZE(command) < LARGEST_PACKET;
 }
 
-PyDoc_STRVAR(ask_text, "ask(command, descriptor, fetch, several, deprecate_eof, /)\n--\n\n"
-                       "Send a command and wait for its answer: rows changed or returned, with `fetch` the rows.\n\n"
-                       "None if the command has not been sent, because it needs several packets. Bytes are what has\n"
-                       "arrived of an answer that Python has to read. Raises OSError.");
-
-static PyObject *ask(PyObject *module, PyObject *const *given, Py_ssize_t count)
+/* The command in what an operation has yielded: bytes, or one in a `query` or a `several`, which are named tuples. NULL
+   with an exception. */
+static PyObject *command_of(PyObject *yielded, PyObject *query, PyObject *of_several, int *fetch, int *several)
 {
-    int numbers[4], usual;
-    if (count < 1 || !arguments(given + 1, count - 1, 4, numbers) || (usual = is_usual(given[0])) < 0)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no command");
-    if (!usual)
-        Py_RETURN_NONE;
-    int prepared = (uint8_t)PyBytes_AS_STRING(given[0])[0] == STATEMENT_EXECUTE;
-    Question asked = {numbers[1], numbers[2], prepared, numbers[3], 1};
-    if (!send_command(numbers[0], given[0]))
+    *fetch = (PyObject *)Py_TYPE(yielded) == query;
+    *several = (PyObject *)Py_TYPE(yielded) == of_several;
+    PyObject *command = *fetch || *several ? PyTuple_GetItem(yielded, 0) : yielded;
+    if (*fetch && command)
+        *several = PyTuple_GetItem(yielded, 1) == Py_True;
+    return PyErr_Occurred() ? NULL : command;
+}
+
+/* The exception that is set, if it is of a kind; else it stays, and this is NULL. */
+static PyObject *raised(PyObject *kind)
+{
+    PyObject *type, *error, *trace;
+    if (!PyErr_ExceptionMatches(kind))
         return NULL;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return error;
+}
+
+static inline Question question(PyObject *command, int fetch, int several, int deprecate_eof)
+{
+    int prepared = (uint8_t)PyBytes_AS_STRING(command)[0] == STATEMENT_EXECUTE;
+    return (Question){fetch, several, prepared, deprecate_eof};
+}
+
+static inline int is_answer(PyObject *found) { return PyLong_CheckExact(found) || PyList_CheckExact(found); }
+
+static inline int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Send a command and wait for its answer: what `read_answer` gives, or None for a command that is Python's. */
+static PyObject *exchange(PyObject *command, int descriptor, int fetch, int several, int deprecate_eof)
+{
+    int usual = is_usual(command);
+    if (usual == 0)
+        Py_RETURN_NONE;
+    if (usual < 0 || !send_command(descriptor, command))
+        return NULL;
+    Question asked = question(command, fetch, several, deprecate_eof);
     uint8_t data[ROOM];
     Py_ssize_t there = 0;
     for (int receives = 1;; receives++) {
-        Py_ssize_t got = receive(numbers[0], data + there, (size_t)(ROOM - there), 1);
+        Py_ssize_t got = receive(descriptor, data + there, (size_t)(ROOM - there), 1);
         if (got < 0)
             return NULL;
         there += got;
@@ -442,46 +441,371 @@ static PyObject *ask(PyObject *module, PyObject *const *given, Py_ssize_t count)
     }
 }
 
-PyDoc_STRVAR(begin_text, "begin(command, descriptor, /)\n--\n\n"
-                         "Send a command. False if it has not been sent, because it needs several packets.\n\n"
-                         "Raises OSError.");
-
-static PyObject *begin(PyObject *module, PyObject *const *given, Py_ssize_t count)
+static PyObject *ask(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
-    int descriptor, usual;
-    if (count < 1 || !arguments(given + 1, count - 1, 1, &descriptor) || (usual = is_usual(given[0])) < 0)
+    int numbers[4];
+    if (count < 1 || !arguments(given + 1, count - 1, 4, numbers))
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no command");
-    if (!usual)
-        Py_RETURN_FALSE;
-    if (!send_command(descriptor, given[0]))
-        return NULL;
-    Py_RETURN_TRUE;
+    return exchange(given[0], numbers[0], numbers[1], numbers[2], numbers[3]);
 }
 
-PyDoc_STRVAR(take_text, "take(descriptor, fetch, several, prepared, deprecate_eof, due, /)\n--\n\n"
-                        "Take in what has arrived of an answer whose first packet has the number `due`.\n\n"
-                        "None if nothing has arrived; else as `ask`. Raises OSError.");
-
-static PyObject *take(PyObject *module, PyObject *const *given, Py_ssize_t count)
+static PyObject *transact(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
-    int numbers[6];
-    if (!arguments(given, count, 6, numbers))
+    int numbers[2], fetch, several;
+    if (count < 4 || !arguments(given + 4, count - 4, 2, numbers))
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no steps");
+    PyObject *answer = Py_NewRef(given[1]), *yielded;
+    for (;;) {
+        PySendResult sent = PyIter_Send(given[0], answer, &yielded);
+        Py_DECREF(answer);
+        if (sent != PYGEN_NEXT)
+            return yielded; /* NULL if it raised */
+        PyObject *command = command_of(yielded, given[2], given[3], &fetch, &several);
+        answer = command ? exchange(command, numbers[0], fetch, several, numbers[1]) : NULL;
+        if (!answer)
+            answer = raised(PyExc_OSError);
+        int is_whole = answer && is_answer(answer);
+        PyObject *unusual = answer && !is_whole ? PyTuple_Pack(2, yielded, answer) : NULL;
+        Py_DECREF(yielded);
+        if (is_whole)
+            continue;
+        Py_XDECREF(answer);
+        return unusual;
+    }
+}
+
+/* One connection of an exchange. Without an operation, `steps` and `yielded` are NULL. */
+typedef struct {
+    PyObject *steps, *yielded; /* the operation, and its command that is due to be answered */
+    int64_t noticed_ns, sent_ns, lag_ns;
+    int descriptor;
+    Question asked;
+    uint8_t queued, is_python; /* the latter: Python sends or reads */
+} Line;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *query, *several, *refused;
+    int epoll, deprecate_eof;
+    Py_ssize_t count, first, waiting;
+    Line *lines;
+    Py_ssize_t *queue; /* a ring of lines on which something has arrived: each is in it once at most */
+    struct epoll_event *events;
+} Exchange;
+
+static PyObject *exchange_new(PyTypeObject *type, PyObject *given, PyObject *named)
+{
+    PyObject *descriptors, *query, *several, *refused;
+    int deprecate_eof;
+    if (!PyArg_ParseTuple(given, "O!pOOO", &PyTuple_Type, &descriptors, &deprecate_eof, &query, &several, &refused))
         return NULL;
-    Question asked = {numbers[1], numbers[2], numbers[3], numbers[4], (uint8_t)numbers[5]};
+    Exchange *self = (Exchange *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->query = Py_NewRef(query), self->several = Py_NewRef(several), self->refused = Py_NewRef(refused);
+    self->deprecate_eof = deprecate_eof;
+    size_t count = (size_t)(self->count = PyTuple_GET_SIZE(descriptors));
+    self->lines = PyMem_Calloc(count + 1, sizeof *self->lines);
+    self->queue = PyMem_Calloc(count + 1, sizeof *self->queue);
+    self->events = PyMem_Calloc(count + 1, sizeof *self->events);
+    if ((self->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
+        PyErr_SetFromErrno(PyExc_OSError);
+    else if (!self->lines || !self->queue || !self->events)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; !PyErr_Occurred() && i < self->count; i++) {
+        int descriptor = (int)PyLong_AsLong(PyTuple_GET_ITEM(descriptors, i));
+        self->lines[i].descriptor = descriptor;
+        /* Edge-triggered: an answer is noticed once, when it arrives, not again while it waits to be handled. */
+        struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = (uint64_t)i};
+        if (!PyErr_Occurred() && epoll_ctl(self->epoll, EPOLL_CTL_ADD, descriptor, &event))
+            PyErr_SetFromErrno(PyExc_OSError);
+    }
+    if (PyErr_Occurred())
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void exchange_dealloc(Exchange *self)
+{
+    for (Py_ssize_t i = 0; self->lines && i < self->count; i++) {
+        Py_XDECREF(self->lines[i].steps);
+        Py_XDECREF(self->lines[i].yielded);
+    }
+    PyMem_Free(self->lines);
+    PyMem_Free(self->queue);
+    PyMem_Free(self->events);
+    Py_DECREF(self->query);
+    Py_DECREF(self->several);
+    Py_DECREF(self->refused);
+    if (self->epoll >= 0)
+        close(self->epoll);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* Queue the lines on which something has arrived. Wait for that up to a moment if none is queued. 0 with an exception. */
+static int notice(Exchange *self, int64_t until_ns)
+{
+    int64_t left_ns = self->waiting ? 0 : until_ns - now();
+    int got, wait_ms = left_ns < COARSE_NS ? 0 : left_ns > LONGEST_NS ? LONGEST_NS / 1000000 : (int)(left_ns / 1000000);
+    if (left_ns > 0) {
+        Py_BEGIN_ALLOW_THREADS
+        if (!wait_ms) { /* epoll_wait knows whole milliseconds only */
+            struct pollfd any = {.fd = self->epoll, .events = POLLIN};
+            struct timespec wait = {.tv_nsec = (long)left_ns};
+            ppoll(&any, 1, &wait, NULL);
+        }
+        got = epoll_wait(self->epoll, self->events, (int)self->count, wait_ms);
+        Py_END_ALLOW_THREADS
+    } else
+        got = epoll_wait(self->epoll, self->events, (int)self->count, 0);
+    if (got < 0 && errno != EINTR)
+        return PyErr_SetFromErrno(PyExc_OSError), 0;
+    if (got <= 0)
+        return !PyErr_CheckSignals();
+    int64_t noticed_ns = now();
+    for (int i = 0; i < got; i++) {
+        Py_ssize_t number = (Py_ssize_t)self->events[i].data.u64;
+        Line *line = &self->lines[number];
+        if (line->queued)
+            continue;
+        line->queued = 1;
+        line->noticed_ns = noticed_ns;
+        self->queue[(self->first + self->waiting++) % self->count] = number;
+    }
+    return 1;
+}
+
+/* Send what an operation has yielded, a reference that is taken over. None; where it is Python's, as `serve` has it. */
+static PyObject *put(Exchange *self, Py_ssize_t number, PyObject *yielded, int64_t now_ns)
+{
+    Line *line = &self->lines[number];
+    int fetch, several, usual;
+    Py_XSETREF(line->yielded, yielded);
+    line->sent_ns = now_ns;
+    PyObject *command = command_of(yielded, self->query, self->several, &fetch, &several), *error = NULL;
+    if (!command || (usual = is_usual(command)) < 0)
+        return NULL;
+    line->is_python = !usual;
+    if (usual) {
+        line->asked = question(command, fetch, several, self->deprecate_eof);
+        if (send_command(line->descriptor, command))
+            Py_RETURN_NONE;
+        if (!(error = raised(PyExc_OSError)))
+            return NULL;
+    }
+    return Py_BuildValue("nON", number, yielded, error ? error : Py_NewRef(Py_False));
+}
+
+/* Give an operation its answer, or end it with an error; the reference is taken over. As `put`, or what has ended. */
+static PyObject *go_on(Exchange *self, Py_ssize_t number, PyObject *answer)
+{
+    Line *line = &self->lines[number];
+    int64_t now_ns = now(), since_ns = line->noticed_ns > line->sent_ns ? line->noticed_ns : line->sent_ns;
+    line->lag_ns += now_ns - since_ns;
+    line->is_python = 0;
+    PyObject *yielded = answer;
+    if (!PyExceptionInstance_Check(answer)) {
+        PySendResult sent = PyIter_Send(line->steps, answer, &yielded);
+        Py_DECREF(answer);
+        if (sent == PYGEN_NEXT)
+            return put(self, number, yielded, now_ns);
+        if (sent == PYGEN_ERROR && !(yielded = raised(self->refused)))
+            return NULL;
+    }
+    Py_CLEAR(line->steps);
+    Py_CLEAR(line->yielded);
+    return Py_BuildValue("nLN", number, (long long)line->lag_ns, yielded);
+}
+
+/* Take in what has arrived on a line. None; or as `go_on`. */
+static PyObject *take(Exchange *self, Py_ssize_t number)
+{
+    Line *line = &self->lines[number];
+    if (!line->steps || line->is_python)
+        return Py_BuildValue("nOO", number, line->yielded ? line->yielded : Py_None, Py_None);
     uint8_t data[ROOM];
-    Py_ssize_t got = receive(numbers[0], data, ROOM, 0);
+    int incomplete = 0;
+    Py_ssize_t got = receive(line->descriptor, data, ROOM, 0);
     if (got == -2)
         Py_RETURN_NONE;
-    if (got < 0)
+    PyObject *answer = got < 0 ? raised(PyExc_OSError) : read_answer(data, got, &line->asked, &incomplete);
+    if (!answer)
         return NULL;
-    int incomplete = 0;
-    return read_answer(data, got, &asked, &incomplete);
+    if (is_answer(answer))
+        return go_on(self, number, answer);
+    line->is_python = 1;
+    return Py_BuildValue("nON", number, line->yielded, answer);
 }
 
+static PyObject *exchange_serve(Exchange *self, PyObject *given)
+{
+    long long until_ns;
+    Py_ssize_t number;
+    PyObject *answer;
+    if (!PyArg_ParseTuple(given, "LnO", &until_ns, &number, &answer))
+        return NULL;
+    if (number >= self->count || (number >= 0 && !self->lines[number].steps))
+        return PyErr_Format(PyExc_ValueError, "no operation on connection %zd", number);
+    PyObject *event = number < 0 ? Py_NewRef(Py_None) : go_on(self, number, Py_NewRef(answer));
+    while (event == Py_None) {
+        Py_DECREF(event);
+        if (!notice(self, until_ns))
+            return NULL;
+        if (!self->waiting) {
+            if (now() >= until_ns)
+                Py_RETURN_NONE;
+            event = Py_NewRef(Py_None);
+            continue;
+        }
+        number = self->queue[self->first];
+        self->first = (self->first + 1) % self->count;
+        self->waiting--;
+        self->lines[number].queued = 0;
+        event = take(self, number);
+        if (event == Py_None && self->lines[number].sent_ns >= until_ns)
+            break;
+    }
+    return event;
+}
+
+static PyObject *exchange_start(Exchange *self, PyObject *given)
+{
+    Py_ssize_t number;
+    PyObject *steps, *yielded;
+    if (!PyArg_ParseTuple(given, "nO", &number, &steps))
+        return NULL;
+    if (number < 0 || number >= self->count)
+        return PyErr_Format(PyExc_ValueError, "no connection %zd", number);
+    PySendResult sent = PyIter_Send(steps, Py_None, &yielded);
+    if (sent == PYGEN_RETURN) {
+        Py_DECREF(yielded);
+        PyErr_SetString(PyExc_ValueError, "an operation without a command");
+    }
+    if (sent != PYGEN_NEXT)
+        return NULL;
+    Py_XSETREF(self->lines[number].steps, Py_NewRef(steps));
+    self->lines[number].lag_ns = 0;
+    return put(self, number, yielded, now());
+}
+
+static PyObject *exchange_oldest_ns(Exchange *self, PyObject *none)
+{
+    int64_t oldest_ns = INT64_MAX;
+    for (Py_ssize_t i = 0; i < self->count; i++)
+        if (self->lines[i].steps && self->lines[i].sent_ns < oldest_ns)
+            oldest_ns = self->lines[i].sent_ns;
+    return PyLong_FromLongLong(oldest_ns);
+}
+
+static PyMethodDef exchange_methods[] = {
+    {"start", (PyCFunction)exchange_start, METH_VARARGS, NULL},
+    {"serve", (PyCFunction)exchange_serve, METH_VARARGS, NULL},
+    {"oldest_ns", (PyCFunction)exchange_oldest_ns, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject exchange_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "ibench_lib.client.mysql._core.Exchange",
+    .tp_basicsize = sizeof(Exchange),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = exchange_new,
+    .tp_dealloc = (destructor)exchange_dealloc,
+    .tp_methods = exchange_methods,
+};
+
+/* A prepared statement that `%` completes, as `binary.Prepared` does: `python`, to which odd values go. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *python, *head, *codes; /* q: integer of 8 bytes, i: of 4, s: bytes after their length */
+} Prepared;
+
+static PyObject *prepared_new(PyTypeObject *type, PyObject *given, PyObject *named)
+{
+    PyObject *python, *head, *codes;
+    if (!PyArg_ParseTuple(given, "OSS", &python, &head, &codes))
+        return NULL;
+    Prepared *self = (Prepared *)type->tp_alloc(type, 0);
+    if (self) {
+        self->python = Py_NewRef(python);
+        self->head = Py_NewRef(head);
+        self->codes = Py_NewRef(codes);
+    }
+    return (PyObject *)self;
+}
+
+static void prepared_dealloc(Prepared *self)
+{
+    Py_XDECREF(self->python);
+    Py_XDECREF(self->head);
+    Py_XDECREF(self->codes);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* The bytes of one value, as far as they fit: how many they are, -1 for what is left to Python. */
+static Py_ssize_t parameter(char code, PyObject *value, uint8_t *into, Py_ssize_t room)
+{
+    Py_ssize_t size = code == 'q' ? 8 : 4;
+    if (code != 's') {
+        int overflow;
+        long long number = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
+        if (!PyLong_Check(value) || overflow || (code == 'i' && number != (int32_t)number) || room < size)
+            return -1;
+        for (int i = 0; i < size; i++)
+            into[i] = (uint8_t)((unsigned long long)number >> (8 * i));
+        return size;
+    }
+    if (!PyBytes_CheckExact(value) || (size = PyBytes_GET_SIZE(value)) >= NULL_VALUE || room < 1 + size)
+        return -1;
+    *into = (uint8_t)size;
+    memcpy(into + 1, PyBytes_AS_STRING(value), (size_t)size);
+    return 1 + size;
+}
+
+static PyTypeObject prepared_type;
+
+static PyObject *prepared_with(PyObject *left_side, PyObject *values)
+{
+    if (!Py_IS_TYPE(left_side, &prepared_type)) /* it is on the right of the % */
+        Py_RETURN_NOTIMPLEMENTED;
+    Prepared *self = (Prepared *)left_side;
+    uint8_t made[SMALL];
+    Py_ssize_t there = PyBytes_GET_SIZE(self->head), wanted = PyBytes_GET_SIZE(self->codes);
+    int is_tuple = PyTuple_Check(values), usual = there <= SMALL && wanted == (is_tuple ? PyTuple_GET_SIZE(values) : 1);
+    if (usual)
+        memcpy(made, PyBytes_AS_STRING(self->head), (size_t)there);
+    for (Py_ssize_t i = 0; usual && i < wanted; i++) {
+        PyObject *value = is_tuple ? PyTuple_GET_ITEM(values, i) : values;
+        Py_ssize_t size = parameter(PyBytes_AS_STRING(self->codes)[i], value, made + there, SMALL - there);
+        usual = size >= 0;
+        there += size;
+    }
+    return usual ? PyBytes_FromStringAndSize((char *)made, there) : PyNumber_Remainder(self->python, values);
+}
+
+static PyObject *prepared_each(PyObject *self, void *unused)
+{
+    return PyObject_GetAttrString(((Prepared *)self)->python, "each");
+}
+
+static PyGetSetDef prepared_attributes[] = {{"each", prepared_each, NULL, NULL, NULL}, {NULL}};
+
+static PyNumberMethods prepared_number = {.nb_remainder = prepared_with};
+
+static PyTypeObject prepared_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "ibench_lib.client.mysql._core.Prepared",
+    .tp_basicsize = sizeof(Prepared),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = prepared_new,
+    .tp_dealloc = (destructor)prepared_dealloc,
+    .tp_as_number = &prepared_number,
+    .tp_getset = prepared_attributes,
+};
+
 static PyMethodDef methods[] = {
-    {"ask", (PyCFunction)(void (*)(void))ask, METH_FASTCALL, ask_text},
-    {"begin", (PyCFunction)(void (*)(void))begin, METH_FASTCALL, begin_text},
-    {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL, take_text},
+    {"ask", (PyCFunction)(void (*)(void))ask, METH_FASTCALL, NULL},
+    {"transact", (PyCFunction)(void (*)(void))transact, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -499,7 +823,8 @@ PyMODINIT_FUNC PyInit__core(void)
 #ifndef SOURCE
 #define SOURCE ""
 #endif
-    if (module && PyModule_AddStringConstant(module, "SOURCE", SOURCE))
+    if (module && (PyModule_AddStringConstant(module, "SOURCE", SOURCE) || PyModule_AddType(module, &prepared_type) ||
+                   PyModule_AddType(module, &exchange_type)))
         Py_CLEAR(module);
     return module;
 }

@@ -26,8 +26,8 @@ from functools import cache
 from random import Random
 from typing import Any, cast
 
-from ibench_lib.client.driver import Connection, Row, statements_of
-from ibench_lib.client.role import Query, Several, Steps, Transaction, TransactionRole
+from ibench_lib.client.driver import Connection, Query, Row, Several, Steps, statements_of
+from ibench_lib.client.role import Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.linkbench import statements
 from ibench_lib.workloads.linkbench.inputs import Request, requests

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
-from ibench_lib.client.driver import CHANGED, Row, Statement, StatementError
-from ibench_lib.client.role import Query, Steps
+from ibench_lib.client.driver import CHANGED, Query, Row, Statement, StatementError, Steps
 from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.inputs import UNUSED_ITEM
 from ibench_lib.workloads.tpcc.profiles import Profile

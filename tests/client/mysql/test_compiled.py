@@ -7,16 +7,28 @@ import random
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hatch_build import lacking
-from ibench_lib.client.driver import ConnectionLost, StatementError
+from ibench_lib.client.driver import ConnectionLost, Query, Several, StatementError
 from ibench_lib.client.mysql import compiled
-from ibench_lib.client.mysql.binary import length_encoded
-from ibench_lib.client.mysql.compiled import CHOICE, CompiledWire, Core, CoreMissing, core, core_state, wire_of
+from ibench_lib.client.mysql.binary import Prepared, length_encoded
+from ibench_lib.client.mysql.compiled import (
+    CHOICE,
+    CompiledExchange,
+    CompiledWire,
+    Core,
+    CoreMissing,
+    completed_by,
+    core,
+    core_state,
+    wire_of,
+)
 from ibench_lib.client.mysql.wire import LARGEST_PACKET, Wire
 from tests.client.mysql.conftest import NEEDS_CORE
 from tests.client.mysql.test_wire import (
@@ -92,13 +104,34 @@ class Question:
             yield wire.execute_several(self.command) if self.several else wire.execute(self.command)
 
     def _polled(self, wire: Wire, server: socket.socket) -> Any:
-        wire.begin(self.command, fetch=self.fetch, several=self.several)
-        yield wire.arrived()
+        arrived = self._begun(wire)
+        yield arrived()
         for piece in self.pieces:
             server.sendall(piece)
-            yield wire.arrived()
+            yield arrived()
         server.shutdown(socket.SHUT_WR)
-        yield wire.arrived()
+        yield arrived()
+
+    def _begun(self, wire: Wire) -> Callable[[], Any]:
+        """Send the command. What takes in what has arrived: of the compiled wire, its exchange."""
+        if not isinstance(wire, CompiledWire):
+            wire.begin(self.command, fetch=self.fetch, several=self.several)
+            return wire.arrived
+        together = CompiledExchange([wire])
+        together.start(0, self._steps())
+
+        def arrived() -> Any:
+            ended = together.serve(0)
+            if ended is not None and isinstance(ended.outcome, StatementError):
+                raise ended.outcome
+            return None if ended is None else ended.outcome
+
+        return arrived
+
+    def _steps(self) -> Any:
+        if self.fetch:
+            return (yield Query(self.command, self.several))
+        return (yield Several(self.command) if self.several else self.command)
 
 
 @pytest.fixture
@@ -199,18 +232,26 @@ def test_any_number_of_columns_is_the_same_to_both(count: int, as_two_bytes: boo
 @NEEDS_CORE
 def test_arguments_that_are_none_are_refused() -> None:
     module: Any = core().module
+    exchange = module.Exchange((), 0, Query, Several, StatementError)
     for call, arguments in [
-        (module.ask, ()), (module.ask, (b"\x03", 0)), (module.ask, ("text", 0, 0, 0, 0)), (module.begin, (b"\x03",)),
-        (module.begin, (bytearray(b"\x03"), 0)), (module.take, (0,)), (module.take, (None, 0, 0, 0, 0, 1)),
-        (module.begin, (b"\x03", "0")),
+        (module.ask, ()), (module.ask, (b"\x03", 0)), (module.ask, ("text", 0, 0, 0, 0)), (module.transact, ([],)),
+        (module.ask, (bytearray(b"\x03"), 0, 0, 0, 0)), (module.ask, (b"\x03", None, 0, 0, 0)), (module.Exchange, ()),
+        (module.Exchange, ([0], 0, Query, Several, StatementError)), (module.Prepared, (None, "head", b"")),
+        (module.Exchange, (("0",), 0, Query, Several, StatementError)), (exchange.start, (0,)), (exchange.serve, (0,)),
     ]:  # fmt: skip
         with pytest.raises(TypeError):
             call(*arguments)
-    for call, arguments in [(module.begin, (b"\x03", -1)), (module.begin, (b"\x03", 1 << 40))]:
+    for descriptor in (-1, 1 << 40):
         with pytest.raises(ValueError, match="out of range"):
-            call(*arguments)
+            module.ask(b"\x03", descriptor, 0, 0, 0)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        module.take(1 << 20, 0, 0, 0, 0, 1)
+        module.ask(b"\x03", 1 << 20, 0, 0, 0)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        module.Exchange((1 << 20,), 0, Query, Several, StatementError)
+    with pytest.raises(ValueError, match="no connection 0"):
+        exchange.start(0, iter((b"\x03",)))
+    with pytest.raises(ValueError, match="no operation on connection 0"):
+        exchange.serve(0, 0, 1)
 
 
 @NEEDS_CORE
@@ -220,7 +261,8 @@ def test_a_command_of_several_packets_is_left_to_python() -> None:
     with ours, theirs:
         for command in (b"", bytes(LARGEST_PACKET)):
             assert module.ask(command, ours.fileno(), 0, 0, 0) is None
-            assert module.begin(command, ours.fileno()) is False
+            exchange = module.Exchange((ours.fileno(),), 0, Query, Several, StatementError)
+            assert exchange.start(0, (one for one in (command,))) == (0, command, False)
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):
             theirs.recv(1)
@@ -262,3 +304,30 @@ def test_this_environment_has_the_core_so_that_none_of_these_tests_is_left_out()
 def test_a_core_of_another_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core().module, "SOURCE", "0" * 64)
     assert compiled.found() == Core(None, None, "built from another core.c")
+
+
+def completed(statement: Any, values: Any) -> bytes | tuple[type[Exception], str]:
+    try:
+        made: bytes = statement % values
+        return made
+    except Exception as error:
+        return type(error), str(error)
+
+
+@NEEDS_CORE
+@pytest.mark.parametrize("text", ["SELECT %d", "SELECT %i", "SELECT %b", "SELECT 1", "SELECT %d, '%b', %i, %b"])
+def test_a_prepared_statement_is_completed_alike(text: str) -> None:
+    python = Prepared(EXECUTION, text)
+    fast = completed_by(python)
+    assert type(fast) is not Prepared
+    one: list[Any] = [
+        0, -1, 1 << 31, -(1 << 31), (1 << 31) - 1, 1 << 63, (1 << 63) - 1, -(1 << 63), True, None, 1.5, "text", (), [],
+        np.int64(-3), np.uint8(200), b"", b"x" * 250, b"x" * 251, b"x" * 70_000, bytearray(b"x"), memoryview(b"xy"),
+    ]  # fmt: skip
+    chance = random.Random(text)
+    for values in [*one, *((value,) for value in one), *(tuple(chance.choices(one, k=4)) for _ in range(3000))]:
+        assert completed(fast, values) == completed(python, values), values
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = 5 % fast  # type: ignore[operator]
+    if text == "SELECT %d":
+        assert fast.each(np.array([1, 2])) == python.each(np.array([1, 2]))

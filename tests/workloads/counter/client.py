@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibench_lib.client.driver import Connection
-from ibench_lib.client.role import Query, Role, Steps, Transaction, TransactionRole
+from ibench_lib.client.driver import Connection, Query, Steps
+from ibench_lib.client.role import Role, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 
 

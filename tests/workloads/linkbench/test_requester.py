@@ -10,8 +10,9 @@ from typing import Any, cast
 
 import pytest
 
+from ibench_lib.client.driver import Query, Several
 from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.role import Query, Several, Transaction
+from ibench_lib.client.role import Transaction
 from ibench_lib.client.spec import Spec
 from ibench_lib.paths import workspace
 from ibench_lib.servers.build import Build

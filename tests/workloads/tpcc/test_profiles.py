@@ -13,8 +13,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from ibench_lib.client.driver import CHANGED, StatementError
-from ibench_lib.client.role import Query
+from ibench_lib.client.driver import CHANGED, Query, StatementError
 from ibench_lib.workloads.tpcc import inputs, profiles
 from ibench_lib.workloads.tpcc.client import Terminal
 from ibench_lib.workloads.tpcc.inputs import TYPES, UNUSED_ITEM, Inputs, Size

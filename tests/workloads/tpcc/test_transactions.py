@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.client.driver import Query, Steps
 from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.role import Query, Role, Steps, Transaction, TransactionRole
+from ibench_lib.client.role import Role, Transaction, TransactionRole
 from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.client import Terminal
 from ibench_lib.workloads.tpcc.inputs import TYPES
