@@ -195,6 +195,7 @@ OF_MYSQL = re.compile(r"mysql|maria|innodb|rocksdb|myrocks|percona|xtradb|my\.cn
 HOME_OF_MYSQL = ("families/mysql/*", "client/mysql/*", "workloads/*/statements/mysql.py", "servers/sources/*")
 STILL_NAMES_MYSQL = """
     analysis/explain.py base/mysql.py cli/config.py cli/doctor.py cli/project.py cli/servers.py configs/resolve.py
+    importers/iibench.py importers/layout.py importers/stored_names.py workloads/sysbench/program.py
     metrics.py publish/evidence.py runner/cell.py runner/description.py runner/preflight.py
     runner/server.py schema.py server_figures.py servers/catalogue.py servers/datadir.py
     servers/find.py servers/flavours/flavour.py servers/inspection.py servers/on_this_machine.py servers/remote.py

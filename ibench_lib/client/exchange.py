@@ -97,7 +97,7 @@ class _Line:
         self.sent_ns = self.lag_ns = 0
 
 
-class PythonExchange:
+class PythonExchange(Exchange):
     """An `Exchange` of any connections. Its methods are described there."""
 
     def __init__(self, connections: Sequence[Connection]) -> None:

@@ -28,7 +28,7 @@ from ibench_lib.client.driver import (
     StatementError,
     Steps,
 )
-from ibench_lib.client.exchange import Ended, parts_of
+from ibench_lib.client.exchange import Ended, Exchange, parts_of
 from ibench_lib.client.mysql.binary import Prepared
 from ibench_lib.client.mysql.heads import Heads, Row
 from ibench_lib.client.mysql.wire import COM_STMT_EXECUTE, Wire, number_after
@@ -181,7 +181,7 @@ class CompiledWire(Wire):
         return self._lost(error)
 
 
-class CompiledExchange:
+class CompiledExchange(Exchange):
     """An `exchange.Exchange` of compiled wires, all with one `deprecate_eof`."""
 
     def __init__(self, wires: Sequence[CompiledWire]) -> None:
@@ -190,7 +190,6 @@ class CompiledExchange:
         self._wires = wires
         descriptors = tuple(wire.fileno() for wire in wires)
         self._core = module.Exchange(descriptors, wires[0].deprecate_eof, Query, Several, StatementError)
-        self.oldest_ns = self._core.oldest_ns
 
     def start(self, number: int, steps: Steps) -> None:
         event = self._core.start(number, steps)
@@ -222,6 +221,9 @@ class CompiledExchange:
         wire.begin(command, fetch=fetch, several=several)
         return None
 
+    def oldest_ns(self) -> int:
+        oldest_ns: int = self._core.oldest_ns()
+        return oldest_ns
+
     def close(self) -> None:
-        """Wait for nothing any more."""
-        del self._core, self.oldest_ns
+        del self._core

@@ -707,6 +707,7 @@ static PyMethodDef exchange_methods[] = {
 static PyTypeObject exchange_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "ibench_lib.client.mysql._core.Exchange",
+    .tp_doc = "Operations of several connections, one of each at most.",
     .tp_basicsize = sizeof(Exchange),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = exchange_new,
@@ -795,6 +796,7 @@ static PyNumberMethods prepared_number = {.nb_remainder = prepared_with};
 static PyTypeObject prepared_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "ibench_lib.client.mysql._core.Prepared",
+    .tp_doc = "A prepared statement that % completes.",
     .tp_basicsize = sizeof(Prepared),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = prepared_new,
