@@ -45,6 +45,8 @@ def _main() -> None:
             os.setuid(user)
         except OSError as error:
             sys.exit(f"tether: cannot become user {user}: {error.strerror}")
+    if death_signal not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(death_signal, signal.SIG_DFL)  # it may be ignored here, as SIGQUIT is behind a shell's `&`
     if libc.prctl(_PR_SET_PDEATHSIG, death_signal, 0, 0, 0) != 0:
         sys.exit(f"tether: prctl failed: {os.strerror(ctypes.get_errno())}")
     if os.getppid() != parent:  # the parent died before the kernel was asked

@@ -26,8 +26,9 @@ from tests.waiting import until
 
 LIBRARY = ROOT / "ibench_lib"
 
-STARTS = {"base/python_process.py", "base/tether.py"}
-"""The modules that may name this Python as a program: by `-P`, and by `-I`, which is stricter."""
+STARTS = {"base/python_process.py", "base/tether.py", "workloads/command/client.py"}
+"""The modules that may name this Python as a program: by `-P`, by `-I`, which is stricter, and in a command that is the
+experiment's own, where `{python}` is written out."""
 
 SHADOWS = ("json", "secrets", "html", "numpy", "pathlib", "pymysql", "polars", "ipykernel", "ibench_lib")
 

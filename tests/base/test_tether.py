@@ -27,6 +27,7 @@ def test_a_tethered_process_dies_with_its_parent() -> None:
 def test_a_process_of_another_user_is_tethered_too() -> None:
     script = (
         "import signal, subprocess, sys, time; from ibench_lib.base.tether import tethered;"
+        "signal.signal(signal.SIGQUIT, signal.SIG_IGN);"
         "print(subprocess.run(tethered(['id', '-u'], (65534, 65534)), capture_output=True, text=True).stdout.strip());"
         "trap = 'trap \"echo asked; exit\" QUIT; echo $$; while :; do sleep 0.05; done';"
         "child = subprocess.Popen(tethered(['sh', '-c', trap], (65534, 65534), signal.SIGQUIT)); time.sleep(60)"

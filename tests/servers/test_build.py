@@ -1,7 +1,7 @@
 """What a build says of itself."""
 
 import pytest
-from tests.servers.flavours.described import build
+from tests.families.mysql.described import build
 
 from ibench_lib.servers.build import release_of
 

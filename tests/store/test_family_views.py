@@ -1,5 +1,7 @@
 """Rules of dips of one family of servers are not held against the runs of another."""
 
+import pytest
+
 from ibench_lib.store import family_views, reader
 from tests.shared import lake_of
 from tests.synthetic import Run
@@ -13,6 +15,7 @@ def test_a_family_adds_what_it_has_by_its_name() -> None:
     assert "mysql_dip_samples($ids, $dipped)" in family_views.family_dip_samples({"mysql_dip_samples"})
 
 
+@pytest.mark.lake
 def test_each_flavour_has_its_family_and_each_cause_the_family_of_its_rules() -> None:
     lake = lake_of(Run())
     families = reader.sql(lake, "SELECT flavour, family FROM server_families ORDER BY ALL").rows()
