@@ -69,8 +69,9 @@ def init(
 
 
 def _shipped(notebooks: bool) -> list[Path]:
-    """Experiments, and posts but for those of the sample, which comes with a checkout only; the notebooks."""
+    """Experiments with their scripts, posts but for the sample's, which come with a checkout only, and notebooks."""
     found = sorted((SHIPPED / "experiments").glob("*.yaml"))
+    found += sorted((SHIPPED / "experiments").glob("*/*.py"))  # scripts of theirs
     found += sorted((SHIPPED / "papermill_params").glob("*/*.yml"))
     found = [path for path in found if "sample" not in path.name]
     wanted = sorted((SHIPPED / "notebooks").glob("*.ipynb"))

@@ -34,7 +34,8 @@ def test_init_makes_a_project_whose_files_can_be_used(workspace: Workspace) -> N
     assert f"{len(made)} new files\n" in said
     assert {PROJECT_MARK, "README.md", "experiments/demo.yaml", "notebooks/explore.ipynb"} <= made.keys()
     assert not any("sample" in name for name in made) and sum(name.endswith(".ipynb") for name in made) == 1
-    for experiment in (folder / "experiments").iterdir():
+    assert "experiments/command/counter.py" in made, "command_small.yaml runs it"
+    for experiment in (folder / "experiments").glob("*.yaml"):
         assert load_experiment(experiment).cells()
     assert check_posts([folder / "papermill_params"], Workspace(folder))
 

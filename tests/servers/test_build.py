@@ -1,9 +1,9 @@
 """What a build says of itself."""
 
 import pytest
-from tests.families.mysql.described import build
 
 from ibench_lib.servers.build import release_of
+from tests.families.mysql.described import build
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def chance_said(comparisons: int) -> str:
         else ""
     )
     share = f"at most about {100 * LEVEL:.0f} % of cases"
-    share += f", or {100 * UNEQUAL:.0f} % if they are not equally noisy or the speed of the host wanders"
+    share += f", or {100 * UNEQUAL:.0f} % if they are not equally noisy"
     return (
         f"{many}If all configurations are equal, chance produces {'a' if comparisons > 1 else 'such a'} difference "
         f"in {share}. This holds for repeats in shuffled rounds, not for {UNPROMISED}."
@@ -80,7 +80,7 @@ def chance_said(comparisons: int) -> str:
 
 
 UNEQUAL = 0.09
-"""How often, at most, chance marked simulated tables whose dbms are not equally noisy, or whose host wanders."""
+"""How often, at most, chance marked simulated tables whose dbms are not equally noisy."""
 
 UNPROMISED = "repeats made one after the other on a host that drifts, or a configuration with two speeds"
 """Where no number of repeats keeps chance to a share."""
