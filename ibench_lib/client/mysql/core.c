@@ -25,6 +25,7 @@ enum {
     ROOM = 1 << 16,        /* for an answer */
     COARSE_NS = 20000000,  /* a wait of less is not left to epoll_wait */
     LONGEST_NS = 1000000000,
+    MOST_EVENTS = 64,
     MOST_RECEIVES = 4,     /* of one answer; whoever drips is Python's, which has a deadline */
     MOST_COLUMNS = 64,     /* of a result that is read */
     SMALL = 1 << 12,       /* a command that is copied on the stack */
@@ -475,22 +476,21 @@ static PyObject *transact(PyObject *module, PyObject *const *given, Py_ssize_t c
 }
 
 /* One connection of an exchange. Without an operation, `steps` and `yielded` are NULL. */
-typedef struct {
+typedef struct Line {
     PyObject *steps, *yielded; /* the operation, and its command that is due to be answered */
     int64_t noticed_ns, sent_ns, lag_ns;
+    struct Line *next; /* in the queue of those on which something has arrived */
     int descriptor;
     Question asked;
     uint8_t queued, is_python; /* the latter: Python sends or reads */
 } Line;
 
 typedef struct {
-    PyObject_HEAD
+    PyObject_VAR_HEAD
     PyObject *query, *several, *refused;
     int epoll, deprecate_eof;
-    Py_ssize_t count, first, waiting;
-    Line *lines;
-    Py_ssize_t *queue; /* a ring of lines on which something has arrived: each is in it once at most */
-    struct epoll_event *events;
+    Line *first, *last; /* of the queue: each line is in it once at most */
+    Line lines[];
 } Exchange;
 
 static PyObject *exchange_new(PyTypeObject *type, PyObject *given, PyObject *named)
@@ -499,25 +499,18 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *given, PyObject *nam
     int deprecate_eof;
     if (!PyArg_ParseTuple(given, "O!pOOO", &PyTuple_Type, &descriptors, &deprecate_eof, &query, &several, &refused))
         return NULL;
-    Exchange *self = (Exchange *)type->tp_alloc(type, 0);
+    Exchange *self = (Exchange *)type->tp_alloc(type, PyTuple_GET_SIZE(descriptors));
     if (!self)
         return NULL;
     self->query = Py_NewRef(query), self->several = Py_NewRef(several), self->refused = Py_NewRef(refused);
     self->deprecate_eof = deprecate_eof;
-    size_t count = (size_t)(self->count = PyTuple_GET_SIZE(descriptors));
-    self->lines = PyMem_Calloc(count + 1, sizeof *self->lines);
-    self->queue = PyMem_Calloc(count + 1, sizeof *self->queue);
-    self->events = PyMem_Calloc(count + 1, sizeof *self->events);
     if ((self->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
         PyErr_SetFromErrno(PyExc_OSError);
-    else if (!self->lines || !self->queue || !self->events)
-        PyErr_NoMemory();
-    for (Py_ssize_t i = 0; !PyErr_Occurred() && i < self->count; i++) {
-        int descriptor = (int)PyLong_AsLong(PyTuple_GET_ITEM(descriptors, i));
-        self->lines[i].descriptor = descriptor;
+    for (Py_ssize_t i = 0; !PyErr_Occurred() && i < Py_SIZE(self); i++) {
+        self->lines[i].descriptor = (int)PyLong_AsLong(PyTuple_GET_ITEM(descriptors, i));
         /* Edge-triggered: an answer is noticed once, when it arrives, not again while it waits to be handled. */
-        struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = (uint64_t)i};
-        if (!PyErr_Occurred() && epoll_ctl(self->epoll, EPOLL_CTL_ADD, descriptor, &event))
+        struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = &self->lines[i]};
+        if (!PyErr_Occurred() && epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->lines[i].descriptor, &event))
             PyErr_SetFromErrno(PyExc_OSError);
     }
     if (PyErr_Occurred())
@@ -527,13 +520,10 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *given, PyObject *nam
 
 static void exchange_dealloc(Exchange *self)
 {
-    for (Py_ssize_t i = 0; self->lines && i < self->count; i++) {
+    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
         Py_XDECREF(self->lines[i].steps);
         Py_XDECREF(self->lines[i].yielded);
     }
-    PyMem_Free(self->lines);
-    PyMem_Free(self->queue);
-    PyMem_Free(self->events);
     Py_DECREF(self->query);
     Py_DECREF(self->several);
     Py_DECREF(self->refused);
@@ -545,7 +535,8 @@ static void exchange_dealloc(Exchange *self)
 /* Queue the lines on which something has arrived. Wait for that up to a moment if none is queued. 0 with an exception. */
 static int notice(Exchange *self, int64_t until_ns)
 {
-    int64_t left_ns = self->waiting ? 0 : until_ns - now();
+    struct epoll_event events[MOST_EVENTS]; /* others are noticed by the next call */
+    int64_t left_ns = self->first ? 0 : until_ns - now();
     int got, wait_ms = left_ns < COARSE_NS ? 0 : left_ns > LONGEST_NS ? LONGEST_NS / 1000000 : (int)(left_ns / 1000000);
     if (left_ns > 0) {
         Py_BEGIN_ALLOW_THREADS
@@ -554,23 +545,24 @@ static int notice(Exchange *self, int64_t until_ns)
             struct timespec wait = {.tv_nsec = (long)left_ns};
             ppoll(&any, 1, &wait, NULL);
         }
-        got = epoll_wait(self->epoll, self->events, (int)self->count, wait_ms);
+        got = epoll_wait(self->epoll, events, MOST_EVENTS, wait_ms);
         Py_END_ALLOW_THREADS
     } else
-        got = epoll_wait(self->epoll, self->events, (int)self->count, 0);
+        got = epoll_wait(self->epoll, events, MOST_EVENTS, 0);
     if (got < 0 && errno != EINTR)
         return PyErr_SetFromErrno(PyExc_OSError), 0;
     if (got <= 0)
         return !PyErr_CheckSignals();
     int64_t noticed_ns = now();
     for (int i = 0; i < got; i++) {
-        Py_ssize_t number = (Py_ssize_t)self->events[i].data.u64;
-        Line *line = &self->lines[number];
+        Line *line = events[i].data.ptr;
         if (line->queued)
             continue;
         line->queued = 1;
         line->noticed_ns = noticed_ns;
-        self->queue[(self->first + self->waiting++) % self->count] = number;
+        line->next = NULL;
+        *(self->first ? &self->last->next : &self->first) = line;
+        self->last = line;
     }
     return 1;
 }
@@ -644,25 +636,20 @@ static PyObject *exchange_serve(Exchange *self, PyObject *given)
     PyObject *answer;
     if (!PyArg_ParseTuple(given, "LnO", &until_ns, &number, &answer))
         return NULL;
-    if (number >= self->count || (number >= 0 && !self->lines[number].steps))
+    if (number >= Py_SIZE(self) || (number >= 0 && !self->lines[number].steps))
         return PyErr_Format(PyExc_ValueError, "no operation on connection %zd", number);
     PyObject *event = number < 0 ? Py_NewRef(Py_None) : go_on(self, number, Py_NewRef(answer));
     while (event == Py_None) {
         Py_DECREF(event);
         if (!notice(self, until_ns))
             return NULL;
-        if (!self->waiting) {
-            if (now() >= until_ns)
-                Py_RETURN_NONE;
-            event = Py_NewRef(Py_None);
-            continue;
+        Line *line = self->first;
+        if (line) {
+            self->first = line->next;
+            line->queued = 0;
         }
-        number = self->queue[self->first];
-        self->first = (self->first + 1) % self->count;
-        self->waiting--;
-        self->lines[number].queued = 0;
-        event = take(self, number);
-        if (event == Py_None && self->lines[number].sent_ns >= until_ns)
+        event = line ? take(self, line - self->lines) : Py_NewRef(Py_None);
+        if (event == Py_None && (line ? line->sent_ns : now()) >= until_ns)
             break;
     }
     return event;
@@ -674,7 +661,7 @@ static PyObject *exchange_start(Exchange *self, PyObject *given)
     PyObject *steps, *yielded;
     if (!PyArg_ParseTuple(given, "nO", &number, &steps))
         return NULL;
-    if (number < 0 || number >= self->count)
+    if (number < 0 || number >= Py_SIZE(self))
         return PyErr_Format(PyExc_ValueError, "no connection %zd", number);
     PySendResult sent = PyIter_Send(steps, Py_None, &yielded);
     if (sent == PYGEN_RETURN) {
@@ -691,7 +678,7 @@ static PyObject *exchange_start(Exchange *self, PyObject *given)
 static PyObject *exchange_oldest_ns(Exchange *self, PyObject *none)
 {
     int64_t oldest_ns = INT64_MAX;
-    for (Py_ssize_t i = 0; i < self->count; i++)
+    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++)
         if (self->lines[i].steps && self->lines[i].sent_ns < oldest_ns)
             oldest_ns = self->lines[i].sent_ns;
     return PyLong_FromLongLong(oldest_ns);
@@ -709,6 +696,7 @@ static PyTypeObject exchange_type = {
     .tp_name = "ibench_lib.client.mysql._core.Exchange",
     .tp_doc = "Operations of several connections, one of each at most.",
     .tp_basicsize = sizeof(Exchange),
+    .tp_itemsize = sizeof(Line),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = exchange_new,
     .tp_dealloc = (destructor)exchange_dealloc,
