@@ -206,8 +206,8 @@ def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
     known = [noise.sd**2 for noise in found.values() if noise.df]
     if len(known) < 2:
         return found
-    # What tables say alike, one says: then a row's own noise counts in full.
-    prior = PRIOR_DF * max(share * len(filled) - 1, 0.0) / (len(filled) - 1)
+    # What tables say alike, one says: then a row's own noise counts in full. Those without repeats say nothing.
+    prior = PRIOR_DF * max(share * len(known) - 1, 0.0) / (len(known) - 1)
     found = {key: replace(noise.steadied(median(known)), prior=prior) for key, noise in found.items()}
     return _with_times(found, kept, share)
 

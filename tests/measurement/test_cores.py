@@ -74,7 +74,7 @@ class Doing:
         made = importlib.import_module(f"{type(self.workload).__module__.rpartition('.')[0]}.options")
         options, setup = made.Options(**self.options), made.Setup(name="one", **self.setup)
         self.ask(f"CREATE DATABASE {self.database}", None)
-        for statement in self.workload.prepare(options, setup):
+        for statement in self.workload.prepare(options, setup, "mysql"):
             self.ask(statement)
         did = []
         for number, step in enumerate(self.workload.steps(options, setup, 1.0)):
@@ -126,7 +126,7 @@ class Doing:
 
 
 STEPS = ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100"]
-REQUESTS = {"requesters": [1], "control": False, "partitions": 0, "checked_ids": 0}
+REQUESTS = {"requesters": [1], "control": False, "partitions": 0, "checked_ids": 0, "degree_tail": "scaled"}
 WAREHOUSE = {"warehouses": 1, "terminals": 1, "ramp_up": 1, "seconds": 2}
 CASES: dict[str, tuple[Workload, dict[str, Any], dict[str, Any], bool]] = {
     "insert_benchmark": (

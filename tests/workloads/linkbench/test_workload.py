@@ -38,7 +38,6 @@ from ibench_lib.workloads.linkbench.workload import WORKLOAD
 from ibench_lib.workloads.workload import Step
 from tests.builds.test_builds import distribution
 from tests.measurement.real import ask, connect
-from tests.places import ROOT
 from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
@@ -253,7 +252,7 @@ def test_the_checks_fail_when_a_client_forgets_to_roll_back(
     )
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(forgets)  # which each client process begins with
-    monkeypatch.setattr("ibench_lib.client.process.SOURCE_ROOT", os.pathsep.join([str(tmp_path / "site"), str(ROOT)]))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     observer = HoldsCounts()
     where(observer)
     experiment = loaded(tmp_path, ", requesters: [16], control: false", nodes=10, seconds=5.0, cnf=SHORT_WAITS)
