@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import signal
 import socket
 import threading
@@ -102,12 +103,11 @@ def test_several_connections_go_on_as_their_answers_arrive(table: Table) -> None
     together, seen = table.exchange(3), [list[Any](), list[Any](), list[Any]()]
     for number in range(3):
         together.start(number, three(seen[number]))
-    for answer in REPLIES[:-1]:
+    for answer in REPLIES:
+        while len(select.select(table.servers, [], [], 0)[0]) < 3:  # all have sent the command that this one answers
+            assert together.serve(time.monotonic_ns() + 1_000_000) is None
         for server in reversed(table.servers):
             reply(server, answer)
-        assert together.serve(time.monotonic_ns() + 20_000_000) is None
-    for server in table.servers:
-        reply(server, REPLIES[-1])
     ended = [together.serve(NEVER) for _ in range(3)]
     assert sorted((one.number, one.outcome) for one in ended if one) == [(0, 7), (1, 7), (2, 7)]
     assert seen == [ANSWERS] * 3
@@ -240,10 +240,11 @@ def test_the_time_that_an_answer_waits_for_this_process_is_lag(table: Table) -> 
     assert {first.number, second.number} == {0, 1}
     if first.number == 0:
         assert second.lag_ns >= handling_s * 1e9
+    begun_ns = time.monotonic_ns()
     together.start(0, single())
     reply(table.servers[0], INSERT_3)
     again = together.serve(NEVER)
-    assert again is not None and again.lag_ns < first.lag_ns + second.lag_ns + handling_s * 1e9
+    assert again is not None and again.lag_ns <= time.monotonic_ns() - begun_ns, "of this operation only"
 
 
 class Asked(Exception):
@@ -258,9 +259,9 @@ def test_a_signal_is_handled_while_it_waits(table: Table) -> None:
         raise Asked
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:
         with pytest.raises(Asked):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
             together.serve(time.monotonic_ns() + round(PATIENCE_S * 1e9))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
