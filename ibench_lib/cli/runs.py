@@ -473,7 +473,7 @@ def runs_import(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...",
+            metavar="PATH",
             help="Files, folders and archives to import; their content decides which importer reads them.",
         ),
     ],

@@ -1,4 +1,4 @@
-"""How clients are told to reach a server."""
+"""How a client reaches a server."""
 
 from ibench_lib.servers.address import Address
 
