@@ -1,5 +1,8 @@
 """A post in a real browser: offline, complete, inert, readable on a phone, on paper and by a screen reader."""
 
+import base64
+import gzip
+import json
 import re
 from pathlib import Path
 
@@ -64,6 +67,26 @@ def test_charts_take_the_colours_of_the_screen_and_paper_is_light(opened_demo: O
         grounds.append(drawn)
     light, dark = map(rgb, COLOURS["paper"])
     assert grounds == [[dark, "dark", dark], ["white", "light", light], ["white", "light", light]]
+
+
+def test_a_name_that_is_also_a_colour_stays_on_a_dark_screen(demo: Path, browser: Browser, tmp_path: Path) -> None:
+    def renamed(packed: re.Match[str]) -> str:
+        chart = json.loads(gzip.decompress(base64.b64decode(packed[2])))
+        chart["data"][0]["name"] = "white"
+        return packed[1] + base64.b64encode(gzip.compress(json.dumps(chart).encode())).decode()
+
+    text, changed = re.subn(
+        r'(<figure class="chart.*?<script[^>]*>)([^<]+)', renamed, demo.read_text(encoding="utf-8"), count=1, flags=re.S
+    )
+    assert changed == 1
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    page = new_context(browser, color_scheme="dark").new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    chart = page.locator("figure.chart").first
+    chart.scroll_into_view_if_needed()
+    chart.locator(".main-svg").first.wait_for(state="attached")
+    plot = chart.locator(".plot")
+    assert plot.evaluate("plot => [plot.data[0].name, plot.layout.paper_bgcolor]") == ["white", COLOURS["paper"][1]]
 
 
 def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None:

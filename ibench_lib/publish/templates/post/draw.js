@@ -37,10 +37,11 @@
 
   const charts = new Map(figures.map((figure) => [figure, null]));
 
-  // The data of a chart has the colours of a light screen, each as a text of its own.
+  // The data of a chart has the colours of a light screen. A word such as white may be a name elsewhere.
   function read(figure, light) {
-    const text = charts.get(figure);
-    return JSON.parse(light ? text : text.replace(/"(#[0-9a-f]{6}|rgba[^"]*|white)"/g, (all, colour) => `"${dark[colour] || colour}"`));
+    const painted = (key, value) =>
+      typeof value === "string" && (value[0] === "#" || key.endsWith("color")) && dark[value] ? dark[value] : value;
+    return JSON.parse(charts.get(figure), light ? undefined : painted);
   }
 
   function show(figure, light = !darkScreen.matches) {
