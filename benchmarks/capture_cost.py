@@ -37,8 +37,9 @@ from ibench_lib.families.mysql.collectors.waits import PATTERNS
 from ibench_lib.families.mysql.connection import connect, rows
 from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.paths import workspace
-from ibench_lib.runner.step import WorkerState, run_step
+from ibench_lib.runner.step import run_step
 from ibench_lib.runner.step_rows import StepRecorder
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import Sandbox

@@ -19,7 +19,8 @@ import psutil
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY, packets
-from ibench_lib.runner.step import StepResult, WorkerState, run_step
+from ibench_lib.runner.step import StepResult, run_step
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.workloads.workload import Workload
 
 

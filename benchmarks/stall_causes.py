@@ -42,7 +42,7 @@ from ibench_lib.paths import Workspace, workspace
 from ibench_lib.runner.cell import run_cell
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.plan import plan_cell
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build, release_of
 from ibench_lib.servers.find import find_build
 from ibench_lib.store import reader

@@ -142,6 +142,11 @@ def test_no_two_folders_import_each_other() -> None:
     assert circles(library_imports()) == []
 
 
+def test_no_modules_import_each_other_not_even_for_types() -> None:
+    modules = {name: targets - {"__init__"} for name, targets in library_imports().items()}
+    assert [module for module in sorted(modules) if module in reach(module, modules)] == []
+
+
 def test_every_row_of_the_table_is_about_something() -> None:
     modules = library_imports()
     assert [row.module for row in rules() if not any(fits(module, row.module) for module in modules)] == []

@@ -18,7 +18,7 @@ from ibench_lib.runner.events import StepProgress, step_progress
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.server import left_by
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.workload import Step
 

@@ -25,7 +25,7 @@ from ibench_lib.runner.silence import SILENT_S, silent_s
 if TYPE_CHECKING:  # `ibench status` reads the log, and needs none of what a run needs
     from ibench_lib.experiment.cells import Cell
     from ibench_lib.runner.planned import PlannedCell
-    from ibench_lib.runner.step import WorkerState
+    from ibench_lib.runner.worker_state import WorkerState
     from ibench_lib.store.manifest import Manifest
     from ibench_lib.workloads.workload import Step
 

@@ -22,8 +22,9 @@ from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.settle import settle
 from ibench_lib.runner.snapshot.use import RunSnapshot
-from ibench_lib.runner.step import StepResult, WorkerState, run_step
+from ibench_lib.runner.step import StepResult, run_step
 from ibench_lib.runner.step_rows import StepRecorder, rows_added, said_of_programs
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.server import Server

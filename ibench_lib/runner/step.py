@@ -21,6 +21,7 @@ from ibench_lib.client.spec import Spec
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
 from ibench_lib.runner.messages import problem_of
 from ibench_lib.runner.silence import Watch
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.workloads.workload import Operation, Worker
 
 START_DELAY_NS = 50_000_000
@@ -28,55 +29,6 @@ CONNECT_TIMEOUT_S = 60.0
 STOP_GRACE_S = 3.0
 PAUSE_S = 2.0
 """A runner that reads nothing for longer may have been stopped; so long it may take to store what it has read."""
-COUNTS = ("ops", "rows", "errors", "retries", "unknown")
-
-
-@dataclass
-class WorkerState:
-    """A client process and what it has reported so far.
-
-    `counted` are its sums by operation, `latest` the rows of its last second by operation, `operations` those that the
-    workload has. `answered` are the seconds in which it got answers, `latest_answer` the last of them (-1: none yet),
-    `reported` the last second of which it has reported anything.
-    """
-
-    number: int
-    worker: Worker
-    spec: Spec
-    process: WorkerProcess
-    operations: Mapping[str, Operation]
-    counted: dict[str, dict[str, int | None]] = field(default_factory=dict)
-    latest: dict[str, dict[str, Any]] = field(default_factory=dict)
-    probes: list[dict[str, Any]] = field(default_factory=list)
-    totals: dict[str, Any] | None = None
-    stage: str = "starting"
-    killed: bool = False
-    answered: set[int] = field(default_factory=set)
-    latest_answer: int = -1
-    reported: int = 0
-
-    @property
-    def name(self) -> str:
-        """The name of the client in the tables."""
-        return self.process.name
-
-    def sums(self) -> dict[str, Any]:
-        """Totals of a worker that could not give its own: what it reported, and what may have been in flight."""
-        found = {name: _added(counts[name] for counts in self.counted.values()) for name in COUNTS}
-        unknown = found["unknown"]
-        return {**found, "unknown": None if unknown is None else unknown + self.worker.connections}
-
-    @property
-    def done(self) -> int:
-        """How much of its amount it has done, as its first operation counts."""
-        operation = self.operations[self.worker.operations[0]]
-        return self.counted.get(operation.name, {}).get(operation.counts) or 0
-
-
-def _added(counts: Iterable[int | None]) -> int | None:
-    """Their sum; None if one of them is not known."""
-    known = list(counts)
-    return None if None in known else sum(count for count in known if count is not None)
 
 
 @dataclass(frozen=True)
@@ -289,14 +241,7 @@ class _Control:
         kind = message["kind"]
         if kind == "second":
             row = message["row"]
-            state.latest[row["operation"]] = row
-            state.reported = max(state.reported, row["second"])
-            if row["ops"] or row["errors"] or row["retries"]:
-                state.answered.add(row["second"])
-                state.latest_answer = max(state.latest_answer, row["second"])
-            counted = state.counted.setdefault(row["operation"], dict.fromkeys(COUNTS, 0))
-            for name in COUNTS:
-                counted[name] = _added((counted[name], row[name]))
+            state.take(row)
             self._on_second(state, row)
             return
         if state.stage == "failed":

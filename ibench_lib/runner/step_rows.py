@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ibench_lib.errors import RunFailed
-from ibench_lib.runner.step import COUNTS, StepResult, WorkerState
+from ibench_lib.runner.step import StepResult
+from ibench_lib.runner.worker_state import COUNTS, WorkerState
 from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.workload import Step
 

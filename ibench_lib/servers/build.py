@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from ibench_lib.servers.server import Server
+_Server = TypeVar("_Server")
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Build:
         """None: it has no name outside of this host."""
         return {}
 
-    def server(self, start: Callable[[Build], Server]) -> Server:
+    def server(self, start: Callable[[Build], _Server]) -> _Server:
         """A server that `start` makes of it."""
         return start(self)
 

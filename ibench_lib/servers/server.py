@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.servers.address import Address
-
-if TYPE_CHECKING:
-    from ibench_lib.servers.build import Build
+from ibench_lib.servers.build import Build
 
 
 class AnyBuild(Protocol):

@@ -14,7 +14,7 @@ import pytest
 
 from ibench_lib.capture.block_device import device_below
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.store import reader
 from ibench_lib.workloads.workload import Step

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ibench_lib.client.histogram import quantile_us
-from ibench_lib.runner.step import StepResult, WorkerState, run_step
+from ibench_lib.runner.step import StepResult, run_step
 from ibench_lib.runner.step_rows import client_bound
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.workloads.insert_benchmark.options import Options
 from ibench_lib.workloads.insert_benchmark.steps import Step
 from ibench_lib.workloads.insert_benchmark.workers import OPERATIONS, Worker, spec

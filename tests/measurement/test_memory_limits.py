@@ -17,7 +17,7 @@ import pytest
 from ibench_lib.errors import ServerLost, WorkerFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.store import reader
 from ibench_lib.store.recover import recover_all

@@ -13,7 +13,7 @@ import pytest
 import ibench_lib
 from ibench_lib.errors import ServerLost, WorkerFailed
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build
 from tests.measurement.real import HandOn, Revived, ask, assert_server_gone, connect, run, sealed, table
 

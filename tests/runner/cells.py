@@ -14,7 +14,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.runner.cell import run_cell
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.plan import plan_cell
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.store.manifest import Manifest, read_manifest
 from ibench_lib.workloads.workload import Step

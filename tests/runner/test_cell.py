@@ -25,7 +25,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.runner.cell import run_cell
 from ibench_lib.runner.plan import plan_cell
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.binary import facts_of
 from ibench_lib.servers.build import Build
 from ibench_lib.store import reader

@@ -12,7 +12,7 @@ from ibench_lib.errors import (
 )
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.events import StepProgress, step_progress
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.workload import Step
 from tests.faults import Victim, server_here

@@ -10,7 +10,7 @@ import pymysql
 import pytest
 
 from ibench_lib.errors import WorkerFailed
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.workloads.tpcc.client import Terminal, index_statements
 from ibench_lib.workloads.tpcc.waits import KEYING_S
 from ibench_lib.workloads.tpcc.workload import WORKLOAD

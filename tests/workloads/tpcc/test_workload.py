@@ -31,7 +31,7 @@ from ibench_lib.paths import workspace as project
 from ibench_lib.runner.cell import run_cell
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.plan import fit_cell, plan_cell
-from ibench_lib.runner.step import WorkerState
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers import catalogue
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build

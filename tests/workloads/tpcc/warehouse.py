@@ -18,7 +18,8 @@ from ibench_lib.client.many import Terminal as Place
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role
-from ibench_lib.runner.step import StepResult, WorkerState, run_step
+from ibench_lib.runner.step import StepResult, run_step
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
