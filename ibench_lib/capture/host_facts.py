@@ -82,10 +82,10 @@ def physical_cores(cpu: Path = _CPU) -> int | None:
 def cpu_governor(cpu: Path = _CPU) -> str | None:
     """The governor of all CPUs; where they differ, each with its number of CPUs: `performance 3, powersave 1`."""
     governors = [read(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")]
-    found = sorted({governor for governor in governors if governor})
-    if len(found) < 2:
-        return found[0] if found else None
-    return ", ".join(f"{governor} {governors.count(governor)}" for governor in found)
+    distinct = sorted({governor for governor in governors if governor})
+    if len(distinct) < 2:
+        return distinct[0] if distinct else None
+    return ", ".join(f"{governor} {governors.count(governor)}" for governor in distinct)
 
 
 def workbench_commit(folder: Path = _HERE) -> str | None:

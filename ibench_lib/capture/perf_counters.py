@@ -83,16 +83,16 @@ class PerfCounters(Collector):
                 f"perf is not permitted to count the server's process: {_first_line(said)}; run as root, or set the"
                 " kernel's perf_event_paranoid to 1 or lower"
             )
-        found = {one.event: one for one in counted(f"0,{line}" for line in said.splitlines())}
-        lacking = {event: found[event].said if event in found else "no answer" for event in _HARDWARE}
-        lacking = {event: said for event, said in lacking.items() if said == "<not supported>" or event not in found}
+        counts = {one.event: one for one in counted(f"0,{line}" for line in said.splitlines())}
+        lacking = {event: counts[event].said if event in counts else "no answer" for event in _HARDWARE}
+        lacking = {event: said for event, said in lacking.items() if said == "<not supported>" or event not in counts}
         if len(lacking) == len(_HARDWARE):
             raise Unavailable(
                 "this machine counts neither instructions nor cycles (perf: <not supported>),"
                 " like most virtual machines"
             )
         for event, column in EVENTS.items():
-            if event not in found or found[event].said == "<not supported>":
+            if event not in counts or counts[event].said == "<not supported>":
                 self.null_reasons[f"perf_counters.{column}"] = (
                     f"this machine does not count {event} (perf: not supported)"
                 )
@@ -148,13 +148,13 @@ class PerfCounters(Collector):
         written_s = os.fstat(self._reader.fileno()).st_mtime
         now, wall = now_s(), time.time()
         whole, newline, self._rest = text.rpartition(b"\n")
-        found: dict[float, dict[str, EventCount]] = {}
+        by_time: dict[float, dict[str, EventCount]] = {}
         for one in counted((whole + newline).decode(errors="replace").splitlines()):
-            found.setdefault(one.at_s, {})[one.event] = one
+            by_time.setdefault(one.at_s, {})[one.event] = one
         # perf's clock began when it did; what it wrote last, it wrote at the end of the last interval.
-        began = now - (wall - written_s) - max(found, default=0.0)
+        began = now - (wall - written_s) - max(by_time, default=0.0)
         rows = []
-        for at_s, events in sorted(found.items()):
+        for at_s, events in sorted(by_time.items()):
             row = interval(events, began + at_s, at_s - self._before_s)
             # Two intervals of a little less than a second may end in the same one, but each has a tick of its own.
             self._tick = row["tick"] = max(row["tick"], self._tick + 1)
@@ -169,7 +169,7 @@ def counted(lines: Iterable[str]) -> list[EventCount]:
     A line is time, value, unit, event, time counted in ns, and running %. The value is `<not supported>` where the
     machine has no such counter, and `<not counted>` where the process did not run.
     """
-    found = []
+    counts = []
     for line in lines:
         fields = line.strip().split(",")
         if len(fields) < 6:
@@ -184,8 +184,8 @@ def counted(lines: Iterable[str]) -> list[EventCount]:
             continue
         if value is not None and fields[2] == "msec":
             value /= 1000
-        found.append(EventCount(at_s, event, value, fields[1], running))
-    return found
+        counts.append(EventCount(at_s, event, value, fields[1], running))
+    return counts
 
 
 def interval(events: dict[str, EventCount], t_s: float, seconds: float) -> dict[str, Any]:

@@ -197,7 +197,7 @@ def folded(lines: Iterable[str]) -> Counter[str]:
 
 def lost_samples(lines: Iterable[str]) -> int:
     """How many samples the kernel could not keep, by `perf script --show-lost-events`."""
-    return sum(int(found["lost"]) for found in map(_LOST.fullmatch, lines) if found)
+    return sum(int(match["lost"]) for match in map(_LOST.fullmatch, lines) if match)
 
 
 def _named(function: str, library: str | None) -> str:
@@ -209,8 +209,8 @@ def _named(function: str, library: str | None) -> str:
 
 def _cpu_between(said: str) -> float | None:
     """CPU seconds of the process between two lines of its /proc/<pid>/stat; None where it ended in between."""
-    found = [re.fullmatch(r"\d+ \(.*\) \S(?: -?\d+){10} (\d+) (\d+) .*", line) for line in said.splitlines()]
-    ticks = [int(one[1]) + int(one[2]) for one in found if one]
+    matches = [re.fullmatch(r"\d+ \(.*\) \S(?: -?\d+){10} (\d+) (\d+) .*", line) for line in said.splitlines()]
+    ticks = [int(one[1]) + int(one[2]) for one in matches if one]
     return (ticks[1] - ticks[0]) / os.sysconf("SC_CLK_TCK") if len(ticks) == 2 else None
 
 

@@ -26,13 +26,13 @@ def collectors(family: str | None = None) -> dict[str, type[Collector]]:
 
     With `family`, of the families' collectors only those of this one.
     """
-    found: dict[str, type[Collector]] = {}
+    collectors: dict[str, type[Collector]] = {}
     for module in plugins.modules("collectors", capture, None if family is None else [family]):
         for value in vars(module).values():
             ours = isinstance(value, type) and issubclass(value, Collector) and hasattr(value, "name")
             if ours and value.__module__ == module.__name__:
-                found[value.name] = value
-    return dict(sorted(found.items()))
+                collectors[value.name] = value
+    return dict(sorted(collectors.items()))
 
 
 class Capture:
@@ -109,11 +109,11 @@ class Capture:
 
     def null_reasons(self) -> dict[str, str]:
         """`table.column` -> why it is NULL; `table` -> why it has no row, or not all of them."""
-        found = dict(self._unread)
+        reasons = dict(self._unread)
         for running in self._running:
-            found.update(running.nothing())
-            found.update(running.collector.null_reasons)
-        return found
+            reasons.update(running.nothing())
+            reasons.update(running.collector.null_reasons)
+        return reasons
 
     def warnings(self) -> list[str]:
         """Sentences for the manifest."""

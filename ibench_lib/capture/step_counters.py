@@ -41,7 +41,7 @@ class Reading:
 
 def cumulative(rows: Iterable[tuple[str, dict[str, Any]]]) -> Counters:
     """The cumulative columns of rows of sample tables, (table, columns) each; NULLs are left out."""
-    found: Counters = {}
+    counters: Counters = {}
     for table, columns in rows:
         name = next((str(columns[column]) for column in _NAMES if column in columns), "")
         instance = next((columns[column] for column in _INSTANCES if column in columns), None)
@@ -49,8 +49,8 @@ def cumulative(rows: Iterable[tuple[str, dict[str, Any]]]) -> Counters:
         for counter in [*counted, PEAK]:
             if columns.get(counter) is not None:
                 key = (table.removesuffix(_SUFFIX), name, instance, counter)
-                found[key] = (columns["t_s"], float(columns[counter]))
-    return found
+                counters[key] = (columns["t_s"], float(columns[counter]))
+    return counters
 
 
 def counted(start: Counters, end: Counters) -> Iterator[dict[str, Any]]:

@@ -56,12 +56,12 @@ def device_facts(device: Path) -> dict[str, Any]:
 
 def members(device: Path) -> list[str]:
     """Models of the disks that a RAID or device mapper device is made of, sorted; `unknown` where one does not say."""
-    found = []
+    models = []
     for slave in (device / "slaves").glob("*"):
         below = slave.resolve()
         whole = below.parent if (below / "partition").exists() else below
-        found += members(whole) or [read(whole / "device/model") or "unknown"]
-    return sorted(found)
+        models += members(whole) or [read(whole / "device/model") or "unknown"]
+    return sorted(models)
 
 
 def storage_class(facts: Mapping[str, Any]) -> str:

@@ -89,14 +89,14 @@ def long_changes(
 
 def clipped(values: Points) -> Points:
     """The series with points far from the median of their neighbours (Hampel) replaced by it."""
-    found = values.copy()
+    cleaned = values.copy()
     for index in range(len(values)):
         near = values[max(0, index - _HALF_WINDOW) : index + _HALF_WINDOW + 1]
         middle = float(np.median(near))
         spread = 1.4826 * float(np.median(np.abs(near - middle)))
         if abs(values[index] - middle) > _FAR_MAD * spread > 0:
-            found[index] = middle
-    return found
+            cleaned[index] = middle
+    return cleaned
 
 
 def _judge(values: Points, min_effect: float, seed: int, judged: Judged) -> LongSeries:

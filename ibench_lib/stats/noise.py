@@ -202,14 +202,14 @@ def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
     few = len(repeated) < _ENOUGH_ROWS
     share = _independent(list(filled.values()))
     kept = sorted({name for rows in filled.values() for name in rows}) if few else _alike(filled, share)
-    found = {key: _noise(rows, kept, alone=len(filled) == 1 and not few) for key, rows in filled.items()}
-    known = [noise.sd**2 for noise in found.values() if noise.df]
+    noises = {key: _noise(rows, kept, alone=len(filled) == 1 and not few) for key, rows in filled.items()}
+    known = [noise.sd**2 for noise in noises.values() if noise.df]
     if len(known) < 2:
-        return found
+        return noises
     # What tables say alike, one says: then a row's own noise counts in full. Those without repeats say nothing.
     prior = PRIOR_DF * max(share * len(known) - 1, 0.0) / (len(known) - 1)
-    found = {key: replace(noise.steadied(median(known)), prior=prior) for key, noise in found.items()}
-    return _with_times(found, kept, share)
+    noises = {key: replace(noise.steadied(median(known)), prior=prior) for key, noise in noises.items()}
+    return _with_times(noises, kept, share)
 
 
 def _noise(rows: Table, alike: Collection[str], *, alone: bool) -> Noise:
@@ -224,7 +224,7 @@ def _noise(rows: Table, alike: Collection[str], *, alone: bool) -> Noise:
     variance = max(sum(spread[name][0] for name in kept) / df if df > 0 else 0.0, FLOOR**2)
     if alone and df > 0:
         # One table hardly tells a noisy row from an unlucky one, without which the others would look too quiet.
-        others = [found for name, found in spread.items() if name not in kept]
+        others = [sums for name, sums in spread.items() if name not in kept]
         squares = df * variance + sum(min(mine, _MOST_TIMES * of * variance) for mine, of in others)
         variance = squares / (df + sum(of for _, of in others))
     own = {name: (squares / of if of else 0.0, of) for name, (squares, of) in spread.items()}
@@ -248,7 +248,7 @@ def _with_times(noises: Mapping[str, Noise], alike: Collection[str], share: floa
         known = [(noise.own[name], noise.sd**2) for noise in noises.values() if name in noise.own and noise.df]
         dfs[name] = sum(df for (_, df), _ in known)
         times[name] = sum(df * own / of_others for (own, df), of_others in known) / dfs[name] if dfs[name] else 1.0
-    found = {}
+    with_times = {}
     for key, noise in noises.items():
         apart = dict(noise.apart)
         for name in apart:
@@ -258,8 +258,8 @@ def _with_times(noises: Mapping[str, Noise], alike: Collection[str], share: floa
                 # Here it may be noisier still.
                 together = (of_own * own + PRIOR_DF * variance) / (of_own + PRIOR_DF)
                 apart[name] = max(variance, together), df
-        found[key] = replace(noise, apart=apart)
-    return found
+        with_times[key] = replace(noise, apart=apart)
+    return with_times
 
 
 _Spread = dict[str, tuple[float, float]]
@@ -280,11 +280,11 @@ def _spread(rows: Table, kept: Sequence[str]) -> tuple[_Spread, bool]:
             df[places] *= 1 - 1 / len(places)
         squares = (values**2).sum(axis=1)
         return dict(zip(rows, zip(squares.tolist(), df.tolist(), strict=True), strict=True)), by_round
-    found = {}
+    sums = {}
     for name, row in rows.items():
         of_row = np.array([row[number] for number in sorted(row)])
-        found[name] = (float(((of_row - of_row.mean()) ** 2).sum()), float(len(row) - 1))
-    return found, False
+        sums[name] = (float(((of_row - of_row.mean()) ** 2).sum()), float(len(row) - 1))
+    return sums, False
 
 
 def _independent(tables: Sequence[Table]) -> float:
@@ -356,27 +356,27 @@ def _chances(spreads: Sequence[_Spread], kept: Sequence[str], share: float) -> d
     relative = np.where(usable, squares / np.maximum(others, FLOOR**2), 0.0).sum(axis=0)
     of_rest = np.where(usable, np.where(many, rest_df, rest / np.maximum(others, FLOOR**2)), 0.0).sum(axis=0)
     mine, theirs = np.where(usable, df, 0.0).sum(axis=0), np.where(usable, rest_df, 0.0).sum(axis=0)
-    found = {}
+    chances = {}
     for place, name in enumerate(kept):
         if mine[place] > 0 and of_rest[place] > 0:
             ratio = float(relative[place] / mine[place] * theirs[place] / of_rest[place])
             if ratio > 1:
-                found[name] = f_tail(ratio, share * float(mine[place]), share * float(theirs[place]))
-    return found
+                chances[name] = f_tail(ratio, share * float(mine[place]), share * float(theirs[place]))
+    return chances
 
 
 def _noisier(spread: _Spread, kept: Sequence[str]) -> list[str]:
     """The rows with a variance above that of all others that are kept, by an F test at 1 %."""
     squares, df = (sum(spread[name][part] for name in kept) for part in (0, 1))
-    found = []
+    noisier = []
     for name in kept:
         mine, of_mine = spread[name]
         if of_mine < _LEAST_OF_A_ROW or df - of_mine <= 0:
             continue
         ratio = mine / of_mine / max((squares - mine) / (df - of_mine), FLOOR**2)
         if ratio > 1 and f_tail(ratio, of_mine, df - of_mine) < _NOISIER_HERE:
-            found.append(name)
-    return found
+            noisier.append(name)
+    return noisier
 
 
 def level_of_all(p_values: Sequence[float], level: float = LEVEL) -> float:
@@ -388,8 +388,8 @@ def level_of_all(p_values: Sequence[float], level: float = LEVEL) -> float:
     """
     of_all = len(p_values)
     ranked = enumerate(sorted(p_values), start=1)
-    found = max((rank for rank, p in ranked if p <= rank * level / of_all), default=1)
-    return found * level / max(of_all, 1)
+    last_rank = max((rank for rank, p in ranked if p <= rank * level / of_all), default=1)
+    return last_rank * level / max(of_all, 1)
 
 
 _Judged = TypeVar("_Judged", bound=Judgement)

@@ -69,9 +69,9 @@ def part_costs(a: Sequence[RunProfile], b: Sequence[RunProfile]) -> list[PartCos
     of_a, of_b = _side(a, names), _side(b, names)
     differences = _differences(of_a, of_b) if min(len(a), len(b)) >= LEAST_RUNS else []
     judged: list[Difference | None] = [None] * len(names)
-    for place, found in enumerate(differences):
+    for place, difference in enumerate(differences):
         if of_a.counts[place] + of_b.counts[place] >= LEAST_SAMPLES:
-            judged[place] = found
+            judged[place] = difference
     parts = [
         PartCost(
             name,
@@ -134,7 +134,7 @@ def _differences(a: _Side, b: _Side) -> list[Difference]:
     common = bursts * counted + extra * squared
     prior = _alike(own, common, df, a.counts + b.counts)
     own = np.maximum((df * own + prior * common) / (df + prior), common)
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for place in range(len(own)):
         by_cost, by_share = 0.0, 0.0
         for side in (a, b):
@@ -146,8 +146,8 @@ def _differences(a: _Side, b: _Side) -> list[Difference]:
         total = by_cost + by_share
         freedom = total**2 / (by_cost**2 / df + by_share**2 / (df + prior))  # Welch and Satterthwaite
         change = float(b.costs[place] - a.costs[place])
-        found.append(Difference(change, math.sqrt(total), float(freedom)))
-    return found
+        differences.append(Difference(change, math.sqrt(total), float(freedom)))
+    return differences
 
 
 def _alike(own: Array, common: Array, df: int, counts: Array) -> float:
@@ -155,10 +155,10 @@ def _alike(own: Array, common: Array, df: int, counts: Array) -> float:
 
     The variances of parts over their expectation are F distributed; their scatter gives its second parameter.
     """
-    found = (own[counts >= LEAST_SAMPLES] / common[counts >= LEAST_SAMPLES]) if len(own) else own
-    if len(found) < LEAST_SAMPLES:
+    ratios = (own[counts >= LEAST_SAMPLES] / common[counts >= LEAST_SAMPLES]) if len(own) else own
+    if len(ratios) < LEAST_SAMPLES:
         return PRIOR_DF
-    scatter = df * float(found.var(ddof=1) / found.mean() ** 2)
+    scatter = df * float(ratios.var(ddof=1) / ratios.mean() ** 2)
     return min(max((2 * df - 4 + 4 * scatter) / (scatter - 2), PRIOR_DF), _MOST_DF) if scatter > 2 else _MOST_DF
 
 

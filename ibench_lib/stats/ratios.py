@@ -36,7 +36,7 @@ def differences_of(
     filled = {step: rows for step, rows in logs.items() if rows}
     noises = noises_of({step: rows for step, rows in filled.items() if step not in aside})
     noises |= {step: noise_of(rows) for step, rows in filled.items() if step in aside}
-    found: dict[tuple[str, str], Difference | None] = {}
+    differences: dict[tuple[str, str], Difference | None] = {}
     for step, rows in tables.items():
         for name, values in rows.items():
             other = base_of(name)
@@ -44,12 +44,12 @@ def differences_of(
                 continue
             sides = [list(values.values()), list(rows[other].values())]
             if min(map(len, sides)) < 2:
-                found[step, name] = None
+                differences[step, name] = None
             elif min(*sides[0], *sides[1]) <= 0:
-                found[step, name] = difference_of(sides[0], sides[1])
+                differences[step, name] = difference_of(sides[0], sides[1])
             else:
-                found[step, name] = noises[step].difference(name, other)
-    return found
+                differences[step, name] = noises[step].difference(name, other)
+    return differences
 
 
 def difference_of(values: Sequence[float], base: Sequence[float]) -> Difference | None:
@@ -66,11 +66,11 @@ def difference_of(values: Sequence[float], base: Sequence[float]) -> Difference 
         name: {number: math.log(max(value, least)) for number, value in enumerate(side)}
         for name, side in (("base", base), ("values", values))
     }
-    found = noise_of(sides).difference("values", "base")
-    if found is None or every[0] > 0 or len(every) == 1:
-        return found
+    difference = noise_of(sides).difference("values", "base")
+    if difference is None or every[0] > 0 or len(every) == 1:
+        return difference
     steps = [after - before for before, after in pairwise(every)]
     event = 1.0 if all(float(value).is_integer() for value in every) else min(steps)
     positive = [value for value in (*values, *base) if value > 0]
     of_events = event / (sum(positive) / len(positive)) * (1 / len(values) + 1 / len(base))
-    return replace(found, se=max(found.se, math.sqrt(of_events)))
+    return replace(difference, se=max(difference.se, math.sqrt(of_events)))

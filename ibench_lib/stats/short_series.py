@@ -152,10 +152,10 @@ class _Series:
         """The places at which the releases from `first` to `end` differ, by recursion."""
         if end - first < 2:
             return []
-        found = self._heights(self.means[None, first:end])[0] / self.sd
-        at = int(found.argmax())
+        heights = self._heights(self.means[None, first:end])[0] / self.sd
+        at = int(heights.argmax())
         drawn = (self._heights(self.drawn_means[:, first:end]) / self.drawn_sd[:, None]).max(axis=1)
-        chance = (1 + int((drawn >= found[at]).sum())) / (DRAWS + 1)
+        chance = (1 + int((drawn >= heights[at]).sum())) / (DRAWS + 1)
         if chance > LEVEL:
             return []
         place = first + at + 1
@@ -179,22 +179,22 @@ class _Series:
 
     def steps(self, places: list[int]) -> dict[int, float]:
         """The change at each place, from regime to regime."""
-        found = {}
+        changes = {}
         for place in places:
             first, end = self.regimes(place, places)
-            found[place] = float(self.means[place:end].mean() - self.means[first:place].mean())
-        return found
+            changes[place] = float(self.means[place:end].mean() - self.means[first:place].mean())
+        return changes
 
     def lasting(self, places: list[int]) -> dict[int, Difference]:
         """The places at which the level has changed, with the change, by the scatter of neighbours."""
         kept = list(places)
         while kept:
             variance, df = self._scatter(kept)
-            found = {place: self._by_regimes(place, kept, variance, df) for place in kept}
-            chances = {place: 1 - (1 - of.p) ** (self.releases - 1) for place, of in found.items()}
+            changes = {place: self._by_regimes(place, kept, variance, df) for place in kept}
+            chances = {place: 1 - (1 - of.p) ** (self.releases - 1) for place, of in changes.items()}
             worst = max(kept, key=lambda place: chances[place])
             if chances[worst] <= LEVEL:
-                return found
+                return changes
             kept.remove(worst)
         return {}
 
@@ -237,8 +237,8 @@ class _Series:
 def q_values(p_values: list[float]) -> list[float]:
     """Benjamini and Hochberg: the least share of chance at which each would still be reported."""
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    found, least = [1.0] * len(p_values), 1.0
+    adjusted, least = [1.0] * len(p_values), 1.0
     for rank in range(len(order), 0, -1):
         least = min(least, p_values[order[rank - 1]] * len(order) / rank)
-        found[order[rank - 1]] = least
-    return found
+        adjusted[order[rank - 1]] = least
+    return adjusted

@@ -50,17 +50,17 @@ def _fraction(x: float, a: float, b: float) -> float:
     tiny = 1e-300
     both, above, below = a + b, a + 1, a - 1
     c, d = 1.0, 1 / ((1 - both * x / above) or tiny)
-    found = d
+    fraction = d
     for m in range(1, 500):
         twice = a + 2 * m
         even = m * (b - m) * x / ((below + 2 * m) * twice)
         d = 1 / ((1 + even * d) or tiny)
         c = (1 + even / c) or tiny
-        found *= d * c
+        fraction *= d * c
         odd = -(a + m) * (both + m) * x / (twice * (twice + 1))
         d = 1 / ((1 + odd * d) or tiny)
         c = (1 + odd / c) or tiny
-        found *= d * c
+        fraction *= d * c
         if abs(d * c - 1) < 1e-14:
             break
-    return found
+    return fraction
