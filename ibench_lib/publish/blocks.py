@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
 from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
+from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.theme import COLOURS
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
@@ -30,15 +31,6 @@ TABLES_SCOPE = "#content .table"
 SHEET_PX = 900
 """A chart higher than this does not fit on a sheet of paper, and is not kept in one piece."""
 
-_NEEDLESS = re.compile(r' (?:headers="[^"]*"|(?:row|col)span="1"|data-quarto-[a-z-]+="false")')
-_NUMBER_CELL = re.compile(r'(<td[^>]*?) class="gt_row gt_right"')
-_OF_NUMBERS = re.compile(r"\.(gt_row|gt_right)(?= \{)")
-_CELL_ID = re.compile(r'(<t[hd]\b[^>]*?) id="[^"]*"')
-_MARKED = re.compile(r'style="background-color: var\(--([a-z-]+)\); color: var\(--\1-ink\);"')
-_INDENT = re.compile(r">\s+<(/?(?:t[hdr]|tbody|thead)\b)")
-_BETWEEN = re.compile(r"(?<=[\dx])(\s?(?:\[[^\]<]{3,40}\]|\([^)<]{1,20} to [^)<]{1,20}\)))(?=[ ▲▼✕†‡]*</td>)")
-"""An interval or a range behind a figure, at the end of a cell."""
-_NOTE = re.compile(r'<td class="gt_sourcenote"[^>]*><span class="gt_from_md">([^<]+)</span>')
 _NOTES = 120
 """Notes of a table that are longer than so many characters are folded."""
 _SAID = re.compile(
@@ -50,11 +42,6 @@ _LONG = 60
 _LABEL = 40
 _EVEN = 1e-6
 _COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
-_PAINT = re.compile(r"var\(--([a-z0-9-]+),#[0-9a-f]{6}\)")
-_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_TITLE = re.compile(
-    r'\s*<tr class="gt_heading">\s*<td[^>]* class="gt_heading gt_title[^"]*" id="([^"]*)">(.*?)</td>\s*</tr>', re.DOTALL
-)
 
 
 @dataclass
@@ -65,8 +52,8 @@ class Blocks:
     """
 
     evidence: frozenset[str] = frozenset()
-    styles: dict[str, None] = field(default_factory=dict)
     charts: int = 0
+    tables: int = 0
     _ids: dict[str, int] = field(default_factory=dict)
     _said: dict[str, str] = field(default_factory=dict)
 
@@ -97,50 +84,45 @@ class Blocks:
         data = output.get("data", {})
         if PLOTLY_MIME in data:
             return self._chart(data[PLOTLY_MIME])
+        if GRID_MIME in data:
+            return self._table(grid_of(data[GRID_MIME]))
         if "text/html" in data:
-            return _SAID.sub(self._once, self._table(_painted(data["text/html"])))
+            return _SAID.sub(self._once, data["text/html"])
         return f"<pre>{html.escape(data['text/plain'])}</pre>" if "text/plain" in data else ""
 
-    def _table(self, markup: str) -> str:
-        """A great_tables table with its title as the table's caption, in a container of its own that scrolls."""
-        title = _TITLE.search(markup)
-        if not title:
-            return markup
-        style = _STYLE.search(markup)
-        if style:
-            own = re.findall(r"#table-[\w-]+", style[1])
-            of_numbers = _OF_NUMBERS.sub(r":is(.\1, .gt_table td:not([class]))", style[1])
-            of_numbers = _in_tokens(of_numbers)
-            self.styles[re.sub(r"#table-[\w-]+", TABLES_SCOPE, of_numbers) if own else of_numbers] = None
-        without = _lean(_STYLE.sub("", markup[: title.start()] + markup[title.end() :]))
-        caption = f'<caption id="{title[1]}">{title[2]}</caption>'
-        labelled = re.sub(r"(<table [^>]*>)", lambda table: table[1] + caption, without, count=1)
-        labelled = _BETWEEN.sub(r"<i>\1</i>", labelled)
-        notes = _NOTE.findall(labelled)
-        if sum(map(len, notes)) > _NOTES:
-            labelled = re.sub(r"<tfoot>.*?</tfoot>", "", labelled, flags=re.DOTALL)
-            said = "".join(f'<p class="of-table">{note}</p>' for note in notes)
-            folded = f'<details class="notes"><summary>How to read this table</summary>{said}</details>'
-        else:
-            folded = ""
-        return f'<div class="table" role="region" aria-labelledby="{title[1]}" tabindex="0">{labelled}</div>{folded}'
+    def _table(self, grid: Grid) -> Markup:
+        """A table in a container of its own that scrolls. Long notes are folded below it."""
+        self.tables += 1
+        notes = [self._said_once(note) for note in grid.shown_notes]
+        folded = Markup()
+        if sum(map(len, grid.shown_notes)) > _NOTES:
+            said = Markup().join(Markup('<p class="of-table"{}>{}</p>').format(*note) for note in notes)
+            head = '<details class="notes"><summary>How to read this table</summary>{}</details>'
+            folded, notes = Markup(head).format(said), []
+        table = grid.markup([Markup("<span{}>{}</span>").format(*note) for note in notes])
+        scrolling = '<div class="table" role="region" aria-labelledby="{}" tabindex="0">{}</div>{}'
+        return Markup(scrolling).format(grid.title_id, table, folded)
 
-    def _once(self, found: re.Match[str]) -> str:
-        """A generated sentence or the note of a table: what the page has said before is a link to it."""
-        place, parts, linked = self._unique("said"), list[str](), False
-        for sentence in _SENTENCE.split(found[2]):
+    def _said_once(self, text: str) -> tuple[Markup, Markup]:
+        """The id of a text, as an attribute, if links may lead to it; the text, with a link to what was said before."""
+        place, parts, new, linked = self._unique("said"), list[str | Markup](), list[str](), False
+        for sentence in _SENTENCE.split(text):
             before = self._said.get(sentence)
             if before is None:
                 parts.append(sentence)
+                new += [sentence] if len(sentence) >= _LONG else []
             elif not linked:
-                cut = sentence[: sentence.rfind(" ", 0, _LABEL)]
+                cut = sentence[: sentence.rfind(" ", 0, _LABEL)].rstrip(",;:")
                 # In quotes: it is the beginning of what stands there, not a sentence of its own.
-                parts.append(f'<a href="#{before}">As above: “{cut.rstrip(",;:")} …”</a>')
+                parts.append(Markup('<a href="#{}">As above: “{} …”</a>').format(before, cut))
                 linked = True
-        new = [sentence for sentence in parts if len(sentence) >= _LONG and not sentence.startswith("<a ")]
         self._said.update(dict.fromkeys(new, place))
-        anchor = f' id="{place}"' if new else ""
-        return f"{found[1]}{anchor}>{' '.join(parts)}"
+        anchor = Markup(' id="{}"').format(place) if new else Markup()
+        return anchor, Markup(" ").join(parts)
+
+    def _once(self, found: re.Match[str]) -> str:
+        anchor, text = self._said_once(html.unescape(found[2]))
+        return f"{found[1]}{anchor}>{text}"
 
     def _chart(self, figure: dict[str, Any]) -> str:
         """A chart as data for the page's own script: inert until that draws it."""
@@ -195,30 +177,6 @@ def json_for_script(value: Any) -> str:
 def packed(text: str) -> str:
     """A text for the page's script to unpack: a third or less of its length, and nothing in it can end an element."""
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
-
-
-def _lean(markup: str) -> str:
-    """A table of great_tables without what says nothing: nine tenths of a cell are its `headers`.
-
-    Each header has a scope, which tells the same. A cell without a class is a number's, as the page's style knows. In
-    the text of a cell, quotation marks are escaped.
-    """
-    without = _NUMBER_CELL.sub(r"\1", _MARKED.sub(r'data-mark="\1"', _NEEDLESS.sub("", markup)))
-    return _INDENT.sub(r"><\1", _CELL_ID.sub(r"\1", without))
-
-
-def _painted(markup: str) -> str:
-    """HTML of the library without the light colours next to its tokens: a page knows those."""
-    return _PAINT.sub(r"var(--\1)", markup)
-
-
-def _in_tokens(style: str) -> str:
-    """A style sheet of great_tables with tokens in place of the light colours that it was made with."""
-    style = style.replace("background-color: #FFFFFF;", "")  # it would cover the shadow at the edge of a table
-    for name in ("paper", "ink", "quiet", "rule"):
-        style = re.sub(COLOURS[name][0], f"var(--{name})", style, flags=re.IGNORECASE)
-    # Its own greys are those of lines.
-    return re.sub("#(?:d3d3d3|a8a8a8)", "var(--rule)", style, flags=re.IGNORECASE)
 
 
 def _evenly_spaced(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:

@@ -21,9 +21,10 @@ from nbformat.v4 import new_notebook
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from ibench_lib.paths import TEMPLATES
-from ibench_lib.publish.blocks import Blocks, evidence_in, json_for_script, markdown, packed
+from ibench_lib.publish.blocks import TABLES_SCOPE, Blocks, evidence_in, json_for_script, markdown, packed
 from ibench_lib.publish.notebook import is_section, tags
 from ibench_lib.publish.prose import plain, prose
+from ibench_lib.show.kit.grid import style_sheet as table_style
 from ibench_lib.show.kit.theme import TLDR_PLACE, dark_colours, style_sheet
 
 MOST_BYTES = 10 * 1000 * 1000
@@ -108,7 +109,7 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "address": text.address,
         "sections": sections,
         "style": style_sheet() + template_text("post/post.css"),
-        "table_style": "\n".join(maker.styles),
+        "table_style": table_style(TABLES_SCOPE) if maker.tables else "",
         "plotly": packed_plotly() if plotly else "",
         "scripts": scripts,
         "hashes": [script_hash(text) for text in (plotly, *scripts) if text],

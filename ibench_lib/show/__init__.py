@@ -1,6 +1,6 @@
 """What a page says, with a folder for each subject. All of them share `kit/`.
 
-`tables.py` of a subject has one function per table: a frame of one setup (and step) in, a great_tables object out. A
+`tables.py` of a subject has one function per table: a frame of one setup (and step) in, a `Grid` out. A
 step that did not complete shows its status in the place of a number.
 
 `charts.py` has one function per chart: such a frame in, a plotly Figure out. Traces are SVG (Scatter, Bar), never

@@ -11,7 +11,7 @@ from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.store import catalogue
 
 
-def contents(palette: str = "default") -> Shown:
+def contents() -> Shown:
     """What there is to call and to ask: charts, tables, other functions, and questions."""
     kinds: dict[str, Grid] = {
         kind: Grid(f"contents.{kind}", kind.capitalize(), "name", ["takes", "what it is"], left=True)
@@ -28,4 +28,4 @@ def contents(palette: str = "default") -> Shown:
         first = re.split(r"(?<=\.)\s", " ".join(text.partition("\n\n")[0].split()))[0]
         takes = ", ".join(sorted(catalogue.parameters_of(name)))
         kinds["questions"].rows.append((name, [Cell(takes), Cell(first)]))
-    return Shown(tuple(grid.draw(palette) for grid in kinds.values()))
+    return Shown(tuple(kinds.values()))

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
-from great_tables import GT
 from IPython.display import display
 
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.show.kit.display import Html, each
+from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.made_from.tables import runs_table
 from ibench_lib.show.throughput.charts import rate_chart
 from ibench_lib.show.throughput.tables import throughput_table
@@ -105,7 +105,7 @@ def _tables(chosen: Selection) -> str:
 
 
 def _markup(item: Any) -> str:
-    return str(item.as_raw_html()) if isinstance(item, GT) else str(item._repr_html_())
+    return item.html() if isinstance(item, Grid) else str(item._repr_html_())
 
 
 def _rates(chosen: Selection) -> go.Figure | None:

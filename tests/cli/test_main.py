@@ -99,7 +99,7 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
         assert word in result.stdout
 
 
-DRAW = {"plotly", "great_tables", "pandas", "IPython"}
+DRAW = {"plotly", "pandas", "IPython"}
 COMPUTE = DRAW | {"pyarrow", "numpy", "polars"}
 CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
 
@@ -166,7 +166,7 @@ def test_help_and_version_import_no_command(workspace: Workspace) -> None:
     for option in ("-h", "--help", "--version"):
         done = subprocess.run([sys.executable, "-c", look, option], capture_output=True, text=True, check=True)
         loaded = set(done.stdout.splitlines()[-1].split())
-        heavy = {"duckdb", "pyarrow", "polars", "numpy", "pydantic", "psutil", "plotly", "great_tables", "pandas"}
+        heavy = {"duckdb", "pyarrow", "polars", "numpy", "pydantic", "psutil", "plotly", "pandas"}
         assert not loaded & heavy and "ibench_lib.cli.main" in loaded, option
         assert ({"typer", "rich"} & loaded == set()) == (option == "--version"), "a line of versions needs neither"
         assert option == "--version" or "importlib.metadata" not in loaded, "it reads the versions"

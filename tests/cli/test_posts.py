@@ -19,4 +19,4 @@ def test_a_parameter_that_the_notebook_does_not_have(workspace: Workspace) -> No
 def test_a_post_does_not_wait_for_what_its_notebook_needs() -> None:
     look = "import sys; from ibench_lib.cli import main; main.application('post'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {"duckdb", "pyarrow", "numpy", "polars", "great_tables", "plotly", "pydantic"} & {*done.stdout.split()}
+    assert not {"duckdb", "pyarrow", "numpy", "polars", "plotly", "pydantic"} & {*done.stdout.split()}

@@ -403,7 +403,7 @@ def test_they_are_called_imported_wherever_runs_are_named(workspace: Workspace, 
     assert "Attention: 1 of 1 run (others: 1 result, 1 setup) is imported, not measured here." in (
         say(post, ib.run_statements).markup
     )
-    assert "imported, not measured here" in str(ib.runs_table(post.runs).as_raw_html())
+    assert "imported, not measured here" in str(ib.runs_table(post.runs).html())
     evidence = ib.evidence(post).markup
     assert "others, imported logs (a report), as it was in 1 run" in evidence
     assert "imported, not measured here: a report" in evidence

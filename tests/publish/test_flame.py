@@ -53,7 +53,7 @@ def large(seed: int) -> Side:
 
 
 def page_of(graph: Graph, folder: Path) -> Path:
-    table = ["<details class='fold'><summary>Table</summary>", functions_table(graph).as_raw_html(), "</details>"]
+    table = ["<details class='fold'><summary>Table</summary>", functions_table(graph).html(), "</details>"]
     return page_with([markup(graph), *table, links(files(graph, "l.i0"))], folder)
 
 

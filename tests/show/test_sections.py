@@ -17,7 +17,7 @@ pytestmark = pytest.mark.lake
 def markup_of(section: Section) -> str:
     """What a section shows, as HTML."""
     items = [item for part in section.parts for item in (part.items if isinstance(part, Shown) else (part,))]
-    return "\n".join(item.markup if isinstance(item, Html) else item.as_raw_html() for item in items)
+    return "\n".join(item.markup if isinstance(item, Html) else item.html() for item in items)
 
 
 @pytest.mark.slow

@@ -86,14 +86,14 @@ def test_its_metrics_are_those_that_every_workload_has(lake: duckdb.DuckDBPyConn
 @pytest.mark.slow
 def test_all_tables_charts_and_statements_can_be_made_of_it(lake: duckdb.DuckDBPyConnection) -> None:
     post = choose(lake, "demo")
-    head = ib.throughput_table(post.ask("step_throughput")).as_raw_html()
+    head = ib.throughput_table(post.ask("step_throughput")).html()
     assert "as/s" in head and "bs/s" in head and "inserts/s" not in head
-    table = ib.sla_table(post.ask("sla")).as_raw_html()
+    table = ib.sla_table(post.ask("sla")).html()
     assert "Rates of bs that have a target" in table and "below 0.95" in table
     assert ib.sla_statements(post.ask("sla")) == [
         "cached, run: less than 0.95 of the target of 120 operations/s: system.x (100 bs/s), system.y (100 bs/s)."
     ]
-    assert "throughput" in ib.step_metrics_table(post.ask("step_metrics").filter(step="run")).as_raw_html()
+    assert "throughput" in ib.step_metrics_table(post.ask("step_metrics").filter(step="run")).html()
     said = ib.throughput_statements(post.ask("step_throughput"), post.bases)
     assert said[1:] == [
         "cached: in load and run no configuration lies below 0.95x or above 1.05x of system.x (1 compared)."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rate_label, rows_of
 from ibench_lib.show.kit.answers import answers
@@ -13,7 +12,7 @@ from ibench_lib.show.kit.table_cells import mark_notes, repeat_notes, status_cel
 
 
 @answers("checkpoint_limit", "No second was recorded.", by=["step", "setup"])
-def checkpoint_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def checkpoint_table(frame: pl.DataFrame) -> Grid:
     """The checkpoint age of each dbms in one step (`checkpoint_limit`), and its rate while the redo log was full."""
     step = frame["step"][0]
     columns = [
@@ -54,4 +53,4 @@ def checkpoint_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid

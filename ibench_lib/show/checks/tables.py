@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
@@ -12,7 +11,7 @@ from ibench_lib.show.kit.theme import Mark
 
 
 @answers("checks", "No check was recorded.")
-def checks_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def checks_table(frame: pl.DataFrame) -> Grid:
     """How many checks of each kind were made in a setup, and which did not hold (`checks`)."""
     columns = ["check", "runs", "made", "held", "did not hold", "s"]
     grid = Grid(
@@ -31,4 +30,4 @@ def checks_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         "rows: COUNT(*) of a table; ledger: sums that must match the clients' acknowledged work; s: total time of the "
         "check queries."
     ]
-    return grid.draw(palette)
+    return grid

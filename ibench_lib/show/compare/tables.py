@@ -6,7 +6,6 @@ from statistics import median
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
 from ibench_lib.show.compare.comparison import reservations, side_text
@@ -31,7 +30,7 @@ _SOURCES = {
 }
 
 
-def options_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> GT:
+def options_side_by_side(frame: pl.DataFrame, a: str, b: str) -> Grid:
     """Options of my.cnf that differ (`config_diff`), and which line of which fragment set them."""
     columns = ["A", "set by", "B", "set by"]
     title = grid_title("Options of my.cnf that differ", frame)
@@ -39,10 +38,10 @@ def options_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
     for row in frame.to_dicts():
         texts = (setting_text(row["base_value"]), row["base_origin"], setting_text(row["value"]), row["origin"])
         grid.rows.append((row["option"], [Cell(text or "") for text in texts]))
-    return grid.draw(palette)
+    return grid
 
 
-def facts_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> GT:
+def facts_side_by_side(frame: pl.DataFrame, a: str, b: str) -> Grid:
     """Variables, or facts of the host or the workload, that differ (`fact_diff`, one source of it)."""
     name, title = _SOURCES[frame["source"][0]]
     grid = Grid(
@@ -54,10 +53,10 @@ def facts_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "defa
         grid.rows.append((row["fact"], cells))
     if any(len(values) > 1 for values in (*frame["base_values"], *frame["dbms_values"])):
         grid.notes.append("Several values in a cell: the runs of that side differ from each other.")
-    return grid.draw(palette)
+    return grid
 
 
-def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> GT:
+def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str) -> Grid:
     """Every metric of one step (`metric_values`): medians of A and B, their ratio, its interval, a verdict."""
     shown = [one for one in compared(frame, a, b) if one.a_rows or one.b_rows]
     responses = frame["operation"].is_not_null().any()
@@ -77,7 +76,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         grid.rows.append(("all", [*(Cell(_status(frame, name), "status") for name in (a, b)), *[Cell("")] * 4]))
     coverage = coverage_notes(frame) if any(one.metric.group in ("cost", "device") for one in shown) else []
     grid.notes = [*_notes(shown), *_missing(shown), *coverage, *reservations(frame, a, b)]
-    return grid.draw(palette)
+    return grid
 
 
 def _sides(a: str, b: str, width: int) -> list[tuple[str, list[int]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -70,9 +71,9 @@ def reasons(post: Asker, *, steps: Sequence[str] = ()) -> Shown:
             items.append(sentence(f"{setup}: no costs were captured that could explain the differences.", *names))
         elif clear:
             grid = _grid(frame.filter(pl.col("setup") == setup), post.bases, clear, of_setup)
-            table = grid.draw(post.palette)
+            grid = replace(grid, palette=post.palette)
             head = f'<details class="fold"><summary>{html.escape(grid.title)}</summary>'
-            items += [Html(head), table, Html("</details>")] if len(grid.rows) > _MOST_ROWS else [table]
+            items += [Html(head), grid, Html("</details>")] if len(grid.rows) > _MOST_ROWS else [grid]
     return Shown(tuple(items), names if items else ())
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import OTHERS_PCT, by_position, others_used_much, rows_of
 from ibench_lib.metrics import METRICS, rates
@@ -61,11 +60,11 @@ _COLUMNS = {"maxop": "maxop_s", "hll": "history_list_length", "ccpupq": "ccpupq_
     fold=True,
     long=True,
 )
-def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def step_metrics_table(frame: pl.DataFrame) -> Grid:
     """Work of one step (`step_metrics`): T, rates, how even they were, worst response, history list."""
     shown = [_WORK[0], *_rates(frame), *_WORK[1:]]
     heads = _HEADS | {name: name for name in shown if name not in _HEADS}
-    return _table(frame, "metrics", "Metrics of", {name: heads[name] for name in shown}, palette)
+    return _table(frame, "metrics", "Metrics of", {name: heads[name] for name in shown})
 
 
 @answers(
@@ -77,9 +76,9 @@ def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     fold=True,
     long=True,
 )
-def step_storage_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def step_storage_table(frame: pl.DataFrame) -> Grid:
     """What one step read and wrote on the device of the data (`step_metrics`), a second and per operation."""
-    return _table(frame, "storage", "Storage in", {name: name for name in _STORAGE}, palette)
+    return _table(frame, "storage", "Storage in", {name: name for name in _STORAGE})
 
 
 @answers(
@@ -91,13 +90,13 @@ def step_storage_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     fold=True,
     long=True,
 )
-def step_cpu_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def step_cpu_table(frame: pl.DataFrame) -> Grid:
     """CPU and context switches of one step (`step_metrics`), a second and per operation; memory and sizes."""
-    return _table(frame, "cpu", "CPU, memory and size in", {name: name for name in _CPU}, palette)
+    return _table(frame, "cpu", "CPU, memory and size in", {name: name for name in _CPU})
 
 
 @answers("device_averages", "No step took one second or more.", by=["step", "setup"], long=True)
-def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def device_table(frame: pl.DataFrame) -> Grid:
     """Averages of the devices that hold the data in one step (`device_averages`), as iostat gives them."""
     several = frame["device"].drop_nulls().n_unique() > 1
     named = frame.with_columns(
@@ -108,11 +107,11 @@ def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     # A row a device: each has a place of its own.
     placed = named.with_columns(dbms_position=pl.struct("dbms_position", "dbms").rank("dense"))
     notes = ["await: mean time of a request in ms; areq-sz: its mean size in KB; aqu-sz: mean number in flight."]
-    return _table(placed, "devices", "Devices of the data in", _DEVICE, palette, notes)
+    return _table(placed, "devices", "Devices of the data in", _DEVICE, notes)
 
 
 @answers("sizes_at_step_end", "No step to show.", by=["step", "setup"])
-def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def sizes_table(frame: pl.DataFrame) -> Grid:
     """What was on disk at the end of one step (`sizes_at_step_end`), in GiB."""
     notes = [
         "rows and indexes come from the server's statistics (information_schema), which MySQL and MariaDB update about "
@@ -120,10 +119,10 @@ def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         "number of rows or the size of the files. database includes the files of both. The other columns are blocks "
         "allocated on disk."
     ]
-    return _table(frame, "sizes", "Sizes in GiB at the end of", _SIZE_HEADS, palette, notes)
+    return _table(frame, "sizes", "Sizes in GiB at the end of", _SIZE_HEADS, notes)
 
 
-def metrics_legend(palette: str = "default") -> GT:
+def metrics_legend() -> Grid:
     """What the names of the metrics mean, and whether more of one is better."""
     grid = Grid("metrics-legend", "What the columns are", "metric", ["is", "unit", "better"], left=True)
     named = {metric.name: metric.name for metrics in rates().values() for metric in metrics}
@@ -133,7 +132,7 @@ def metrics_legend(palette: str = "default") -> GT:
             metric = METRICS[name]
             better = "" if metric.better == "neither" else metric.better
             grid.rows.append((head, [Cell(metric.doc), Cell(metric.unit), Cell(better)]))
-    return grid.draw(palette)
+    return grid
 
 
 def _rates(frame: pl.DataFrame) -> list[str]:
@@ -142,9 +141,7 @@ def _rates(frame: pl.DataFrame) -> list[str]:
     return [name for name in named if name in frame.columns and frame[name].is_not_null().any()] or ["throughput"]
 
 
-def _table(
-    frame: pl.DataFrame, name: str, title: str, metrics: Mapping[str, str], palette: str, notes: Sequence[str] = ()
-) -> GT:
+def _table(frame: pl.DataFrame, name: str, title: str, metrics: Mapping[str, str], notes: Sequence[str] = ()) -> Grid:
     """A row a dbms, a column a metric; `metrics` maps the name of each to its head."""
     step = frame["step"][0]
     grid = Grid(
@@ -168,7 +165,7 @@ def _table(
         *([_OTHERS] if any(cell.mark == "bad" for _, cells in grid.rows for cell in cells) else []),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _text(rows: list[dict[str, Any]], metric: str) -> str:

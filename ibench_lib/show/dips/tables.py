@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -10,9 +10,6 @@ from ibench_lib.analysis.frames import repeats
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
-
-if TYPE_CHECKING:
-    from great_tables import GT
 
 MOST_DIPS = 30
 
@@ -29,7 +26,7 @@ _HOW = (
 
 
 @answers("dips", "No dips.", by=["step", "setup"], fold=True)
-def dips_table(frame: pl.DataFrame, *, stalls: pl.DataFrame | None = None, palette: str = "default") -> GT:
+def dips_table(frame: pl.DataFrame, *, stalls: pl.DataFrame | None = None) -> Grid:
     """The dips of one setup and step (rows of `dips`), the costliest when there are many, in the order of time.
 
     With `stalls` (the question) each dip that is one has its worst response.
@@ -59,7 +56,7 @@ def dips_table(frame: pl.DataFrame, *, stalls: pl.DataFrame | None = None, palet
         )
     if len(frame) > MOST_DIPS:
         grid.notes.append(f"The {MOST_DIPS} of {len(frame):,} dips that cost most; the charts mark them all.")
-    return grid.draw(palette)
+    return grid
 
 
 def when(row: dict[str, Any]) -> str:

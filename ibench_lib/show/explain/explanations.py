@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-from great_tables import GT
+from dataclasses import dataclass, replace
 
 from ibench_lib.analysis.explain import explain, explained_steps
 from ibench_lib.analysis.explanation import Explanation, Term
@@ -18,6 +16,7 @@ from ibench_lib.show.compare.headline import tested
 from ibench_lib.show.explain.wording import cannot_say, notes, profile_statements, rate_of, step_statements
 from ibench_lib.show.headline import badges
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
+from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
 from ibench_lib.show.kit.theme import TLDR_PLACE
@@ -91,8 +90,8 @@ def _ratio(found: Explanation, term: Term) -> Ratio:
     return Ratio(math.exp(term.log), low, high, min(map(len, found.runs)), p, term.level)
 
 
-def explained_by(found: Explanations, *functions: Callable[..., GT | None], nothing: str) -> Shown:
+def explained_by(found: Explanations, *functions: Callable[..., Grid | None], nothing: str) -> Shown:
     """The table of each function for each step; `nothing` is the sentence where there is no table at all."""
-    tables = [function(one, found.pair.palette) for one in found.each for function in functions]
-    items = tuple(table for table in tables if table is not None)
+    tables = [function(one) for one in found.each for function in functions]
+    items = tuple(replace(table, palette=found.pair.palette) for table in tables if table is not None)
     return Shown(items or (sentence(found.pair.nothing(nothing)),), found.answers)

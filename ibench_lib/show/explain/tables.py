@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from great_tables import GT
-
 from ibench_lib.show.explain.wording import (
     MOST_FUNCTIONS,
     Explanation,
@@ -24,7 +22,7 @@ from ibench_lib.show.kit.theme import Mark
 _JUDGED = "▲ costs more, ▼ costs less: the interval allows for all rows of the table, and excludes 0."
 
 
-def rate_terms(found: Explanation, palette: str = "default") -> GT | None:
+def rate_terms(found: Explanation) -> Grid | None:
     """The rate as the CPU in use over the CPU per operation; None where CPU was not captured."""
     if not found.rate:
         return None
@@ -37,26 +35,26 @@ def rate_terms(found: Explanation, palette: str = "default") -> GT | None:
         "operation.",
         _interval_note(any(term.difference for term in found.rate)),
     ]
-    return grid.draw(palette)
+    return grid
 
 
-def cpu_parts(found: Explanation, palette: str = "default") -> GT | None:
+def cpu_parts(found: Explanation) -> Grid | None:
     """The host's CPU per operation, by who used it; None where it was not captured."""
     notes = ["Means of the runs, microseconds. The parts sum to the host's CPU per operation."]
-    return _parts(found, "cpu", "CPU per operation, us", found.cpu, notes, palette)
+    return _parts(found, "cpu", "CPU per operation, us", found.cpu, notes)
 
 
-def response_parts(found: Explanation, palette: str = "default") -> GT | None:
+def response_parts(found: Explanation) -> Grid | None:
     """The response time of a statement and the bounds of its parts; None where Little's law does not hold."""
     notes = [
         "Means per statement and connection, microseconds. Upper bounds overlap and include the work of background "
         "threads; the rest is a lower bound, what remains after they are subtracted. A part that grew with the "
         "response time did not necessarily cause the growth.",
     ]
-    return _parts(found, "response", "Response time of a statement, us", found.response, notes, palette)
+    return _parts(found, "response", "Response time of a statement, us", found.response, notes)
 
 
-def subsystem_costs(found: Explanation, palette: str = "default") -> GT | None:
+def subsystem_costs(found: Explanation) -> Grid | None:
     """The server's CPU per operation by its parts; None without profiles."""
     if not found.subsystems:
         return None
@@ -74,22 +72,20 @@ def subsystem_costs(found: Explanation, palette: str = "default") -> GT | None:
         "A sample counts for the innermost function whose part of the server is known.",
         _JUDGED,
     ]
-    return grid.draw(palette)
+    return grid
 
 
-def self_costs(found: Explanation, palette: str = "default") -> GT | None:
+def self_costs(found: Explanation) -> Grid | None:
     """Functions by themselves, without what they call; None without function names."""
-    return _functions(found, "self", "Own time of functions, us per operation", found.self_costs, palette)
+    return _functions(found, "self", "Own time of functions, us per operation", found.self_costs)
 
 
-def inclusive_costs(found: Explanation, palette: str = "default") -> GT | None:
+def inclusive_costs(found: Explanation) -> Grid | None:
     """Functions with all that they call; None without function names."""
-    return _functions(
-        found, "inclusive", "Functions with all they call, us per operation", found.inclusive_costs, palette
-    )
+    return _functions(found, "inclusive", "Functions with all they call, us per operation", found.inclusive_costs)
 
 
-def _functions(found: Explanation, name: str, title: str, functions: Sequence[Function], palette: str) -> GT | None:
+def _functions(found: Explanation, name: str, title: str, functions: Sequence[Function]) -> Grid | None:
     if not functions:
         return None
     columns = ["A", "B", "change", "A %", "B %", "part of the server", "note"]
@@ -117,7 +113,7 @@ def _functions(found: Explanation, name: str, title: str, functions: Sequence[Fu
             "May have moved: neither did its caller or its part of the server clearly change with it, nor are they "
             "known to cost the same."
         )
-    return grid.draw(palette)
+    return grid
 
 
 def _cost_cells(a: float, b: float, change: str, one: object, shares: Sequence[float]) -> list[Cell]:
@@ -132,9 +128,7 @@ def _glyph(mark: Mark | None) -> str:
     return {"bad": " ▲", "good": " ▼"}.get(mark or "", "")
 
 
-def _parts(
-    found: Explanation, name: str, title: str, parts: Sequence[Part], notes: list[str], palette: str
-) -> GT | None:
+def _parts(found: Explanation, name: str, title: str, parts: Sequence[Part], notes: list[str]) -> Grid | None:
     if not parts:
         return None
     grid = _grid(found, name, title, ["A", "B", "change", "what it is"], "part")
@@ -148,7 +142,7 @@ def _parts(
         f"{said[0].upper()}{said[1:]}.",
         _JUDGED if any(part.difference for part in parts) else _interval_note(False),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _grid(found: Explanation, name: str, title: str, columns: list[str], head: str) -> Grid:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, median_run, repeats, rows_of
 from ibench_lib.metrics import METRICS
@@ -14,7 +13,7 @@ from ibench_lib.show.kit.table_cells import mark_notes, repeat_notes, status_cel
 
 
 @answers("fairness", "No write step to show.", by=["step", "setup"], long=True)
-def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def fairness_table(frame: pl.DataFrame) -> Grid:
     """How far apart the clients of a write step finished (`fairness`): seconds and per cent of the fastest."""
     step = frame["step"][0]
     title = grid_title(f"Clients of {step}", frame)
@@ -39,7 +38,7 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *_repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _repeat_notes(frame: pl.DataFrame) -> list[str]:

@@ -9,8 +9,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from great_tables import GT
-
 from ibench_lib.analysis.explain import MOST_UNKNOWN
 from ibench_lib.analysis.flame.changes import Change, changes_of_functions, changes_of_nodes, why_untested
 from ibench_lib.analysis.flame.sides import CUT_OFF, MOST_CUT, NOT_TOLD_APART, Side, Stack, alike
@@ -183,7 +181,7 @@ def _interval(change: Change) -> list[float]:
     return [float(f"{change.low:.4g}"), float(f"{change.high:.4g}"), int(change.clear)]
 
 
-def functions_table(graph: Graph, palette: str = "default") -> GT:
+def functions_table(graph: Graph) -> Grid:
     """The functions with the most CPU of their own, or with the largest change of it."""
     own, whole, samples = _by_function(graph)
     two = len(graph.sides) == 2
@@ -225,7 +223,7 @@ def functions_table(graph: Graph, palette: str = "default") -> GT:
         said = f"No change is marked: {graph.untested}." if graph.untested else _TESTED
         grid.notes.append(said)
     grid.notes.append("With callees: the sum over all stacks that contain the function; each stack counts once.")
-    return grid.draw(palette)
+    return grid
 
 
 def _share(value: float, of: float) -> str:

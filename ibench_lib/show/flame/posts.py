@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -144,7 +145,7 @@ def _drawn(graphs: list[tuple[str, Graph]], palette: str) -> list[Item]:
     items: list[Item] = []
     for step, graph in graphs:
         figure = markup(graph, palette)
-        table = functions_table(graph, palette)
+        table = replace(functions_table(graph), palette=palette)
         items += [Html(figure), Html('<details class="fold"><summary>The functions as a table</summary>'), table]
         saved = links(files(graph, step), MOST_BYTES - len(figure))
         items.append(Html(f"</details><details><summary>Files of this profile</summary>{saved}</details>"))

@@ -6,14 +6,13 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.show.kit.grid import Cell, Grid
 
 _DIGITS = 6
 
 
-def frame_table(frame: pl.DataFrame, title: str = "", most: int = 200, palette: str = "default") -> GT:
+def frame_table(frame: pl.DataFrame, title: str = "", most: int = 200) -> Grid:
     """The first rows of any frame, such as an answer or a result of SQL, with numbers of six digits.
 
     Parameters
@@ -26,8 +25,8 @@ def frame_table(frame: pl.DataFrame, title: str = "", most: int = 200, palette: 
     texts = [column for column in frame.columns if not frame[column].dtype.is_numeric()]
     if len(frame) > most:
         grid.notes.append(f"The first {most:,} of {len(frame):,} rows.")
-    table = grid.draw(palette)
-    return table.cols_align("left", columns=[f"c{frame.columns.index(column)}" for column in texts])
+    grid.left = [frame.columns.index(column) for column in texts]
+    return grid
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from statistics import median
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.history import (
     NONE_LINKED,
@@ -37,7 +36,7 @@ _LEFT_OUT = {"the clients limited the step": "limited by the clients", "the step
 
 
 @answers("builds", "No build has a place in the order of releases.", by="line")
-def release_builds(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+def release_builds(frame: pl.DataFrame, history: History) -> Grid:
     """The builds of one line, oldest first, and how each was made (`builds`, `release_points`)."""
     line = history.line(frame["line"][0])
     heads = ["version", "released", "compiler", "build id, symbols", "allocator", "TLS library", "compiled for"]
@@ -64,11 +63,11 @@ def release_builds(frame: pl.DataFrame, history: History, palette: str = "defaul
         "Build id: its first 12 digits. Allocator and TLS library: as the server reports them, otherwise the shared "
         "library that its binary links.",
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("release_points", "No rate to show.", by="line")
-def release_rates(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+def release_rates(frame: pl.DataFrame, history: History) -> Grid:
     """The rate of each step with each release of one line (`release_points`)."""
     line, steps = history.line(frame["line"][0]), steps_in(frame)
     grid, rates = _rates_grid(frame, line, "rates", "Rates"), _Rows(frame)
@@ -76,11 +75,11 @@ def release_rates(frame: pl.DataFrame, history: History, palette: str = "default
         cells = [_value_cell(rates.of(step, RATE, build), format_of(RATE)) for step in steps]
         grid.rows.append((build.text, cells))
     grid.notes = [_runs_note(frame)]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("release_points", "No rate to show.", by="line")
-def release_rates_to_base(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+def release_rates_to_base(frame: pl.DataFrame, history: History) -> Grid:
     """The rate of each step relative to the oldest release of the line (`release_points`)."""
     line, steps = history.line(frame["line"][0]), steps_in(frame)
     grid, rates = _rates_grid(frame, line, "rates-to-base", f"Rates relative to {line.base.text}"), _Rows(frame)
@@ -89,11 +88,11 @@ def release_rates_to_base(frame: pl.DataFrame, history: History, palette: str = 
         grid.rows.append((_base_text(line, build), cells))
     found = {(step, RATE): step for step in steps}
     grid.notes = _base_notes(frame, history, line, found)
-    return grid.draw(palette)
+    return grid
 
 
 @answers("release_points", "No rate to show.", by="line")
-def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+def release_rates_to_before(frame: pl.DataFrame, history: History) -> Grid:
     """The rate of each step relative to the previous release (`release_points`); marked where a change was found."""
     line, steps = history.line(frame["line"][0]), steps_in(frame)
     grid, rates = _rates_grid(frame, line, "rates-to-before", "Rates relative to the previous release"), _Rows(frame)
@@ -111,11 +110,11 @@ def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str 
         *(["[low, high] is the 95 % interval of a ratio of geometric means."] if any(one.p for one in shown) else []),
         *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in shown) else []),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("release_points", "No rate differs from that of the oldest release by more than noise.", by="line")
-def release_reasons(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+def release_reasons(frame: pl.DataFrame, history: History) -> Grid:
     """Next to the rates that differ from the oldest release, the costs that do (a line of `History.differing`)."""
     line, places = history.line(frame["line"][0]), []
     for step in steps_in(frame):
@@ -145,7 +144,7 @@ def release_reasons(frame: pl.DataFrame, history: History, palette: str = "defau
         ),
         "Intervals and marks are as in the tables of rates and costs.",
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _is_clear(history: History, place: tuple[str, str, str, str]) -> bool:
@@ -154,7 +153,7 @@ def _is_clear(history: History, place: tuple[str, str, str, str]) -> bool:
 
 
 @answers("release_points", "No cost was captured.", by=["step", "line"], heading="step", anchor="costs")
-def release_costs(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+def release_costs(frame: pl.DataFrame, history: History) -> Grid:
     """What an operation of one step costs with each release of one line (`release_points`)."""
     line, step, columns = history.line(frame["line"][0]), frame["step"][0], columns_of_costs(frame)
     grid, rows = _costs_grid(line, step, columns, "costs", "Costs in"), _Rows(frame)
@@ -162,11 +161,11 @@ def release_costs(frame: pl.DataFrame, history: History, palette: str = "default
         cells = [_value_cell(rows.of(step, column, build), format_of(column)) for column in columns]
         grid.rows.append((build.text, cells))
     grid.notes = [_runs_note(frame), _meanings(columns)]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("release_points", "No cost was captured.", by=["step", "line"], heading="step", anchor="costs")
-def release_costs_to_base(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+def release_costs_to_base(frame: pl.DataFrame, history: History) -> Grid:
     """What an operation of one step costs, relative to the oldest release of the line (`release_points`)."""
     line, step, columns = history.line(frame["line"][0]), frame["step"][0], columns_of_costs(frame)
     grid = _costs_grid(line, step, columns, "costs-to-base", f"Costs relative to {line.base.text} in")
@@ -181,7 +180,7 @@ def release_costs_to_base(frame: pl.DataFrame, history: History, palette: str = 
         *_base_notes(frame, history, line, {(step, column): head_of(column) for column in columns}),
         "- not compared: the oldest release has no value, some values are 0, or all are as small as their rounding.",
     ]
-    return grid.draw(palette)
+    return grid
 
 
 class _Rows:

@@ -9,12 +9,11 @@ import html
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
-from great_tables import GT
 from IPython.display import display
 
 from ibench_lib.analysis import frames
@@ -24,6 +23,7 @@ from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.base.wording import count, joined
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.show.kit.drawing import Drawing, drawing_of
+from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.statements import Statement
 
@@ -63,7 +63,7 @@ class Asker(Protocol):
         """The answer of a question of `sql/`, by its name."""
 
 
-Item: TypeAlias = Html | GT | go.Figure | Drawing
+Item: TypeAlias = Html | Grid | go.Figure | Drawing
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Section:
 
 
 def draw(
-    post: Asker, *functions: Callable[..., GT | go.Figure], frame: pl.DataFrame | None = None, **options: Any
+    post: Asker, *functions: Callable[..., Grid | go.Figure], frame: pl.DataFrame | None = None, **options: Any
 ) -> Shown:
     """Show tables and charts of the question that they declare (`answers`), with the post's bases and palette.
 
@@ -124,12 +124,13 @@ _SHOWN = {"by": "setup", "heading": None, "anchor": "", "nothing": "Nothing to s
 
 def each(
     frame: pl.DataFrame,
-    *functions: Callable[..., GT | go.Figure],
+    *functions: Callable[..., Grid | go.Figure],
     by: str | Sequence[str] = "setup",
     heading: str | None = None,
     anchor: str = "",
     nothing: str = "Nothing to show.",
     fold: bool | str = False,
+    palette: str = "default",
     **options: Any,
 ) -> Shown:
     """Show each function's table or chart for each group of a frame.
@@ -142,14 +143,16 @@ def each(
     fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats), or several
         setups with more than MOST_OF_SETUPS charts and tables: a page with hundreds of panels hides its answers. As
         text: what to say instead of how many charts and tables there are.
+    palette : the name of the colours of marks.
     options : passed to each function.
     """
-    return _each(frame, functions, {}, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options)
+    given = {"palette": palette}
+    return _each(frame, functions, given, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options)
 
 
 def _each(
     frame: pl.DataFrame,
-    functions: Sequence[Callable[..., GT | go.Figure]],
+    functions: Sequence[Callable[..., Grid | go.Figure]],
     given: Mapping[str, Any],
     *,
     by: str | Sequence[str],
@@ -168,7 +171,8 @@ def _each(
     groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
     for group in groups:
         value = str(group[heading][0]) if heading else ""
-        parts.setdefault(value, []).extend(function(group, **taken, **options) for function, taken in drawings)
+        made = [function(group, **taken, **options) for function, taken in drawings]
+        parts.setdefault(value, []).extend(_coloured(item, given["palette"]) for item in made)
     folded = fold and (
         frame.select("dbms", "repeat").n_unique() > MOST_OPEN
         or (frame["setup"].n_unique() > 1 and sum(map(len, parts.values())) > MOST_OF_SETUPS)
@@ -183,6 +187,10 @@ def _each(
         else:
             items += [*([Html(head)] if head else []), *below]
     return Shown(tuple(items), names_of(frame))
+
+
+def _coloured(item: Item, palette: str) -> Item:
+    return replace(item, palette=palette) if isinstance(item, Grid) else item
 
 
 def _taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

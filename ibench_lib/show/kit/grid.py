@@ -1,24 +1,23 @@
-"""One way to draw a table: text cells with marks in, a themed great_tables object out."""
+"""One way to draw a table: text cells with marks in, markup out. A page gets the table itself and draws it."""
 
 from __future__ import annotations
 
-import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import polars as pl
+from markupsafe import Markup
 
-from ibench_lib.base.later import later
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.theme import GLYPHS, MARKS, Mark
+from ibench_lib.show.kit.theme import GLYPHS, Mark
 
-if TYPE_CHECKING:
-    import great_tables as gt
-    from great_tables._text import Html
-else:
-    gt = later("great_tables")  # a summary in a terminal has cells, and draws none
+GRID_MIME = "application/vnd.ibench.table+json"
+"""What a cell's output has of a table next to its HTML: `Grid.data`."""
+
+_BETWEEN = re.compile(r"(?<=[\dx])\s?(?:\[[^\]]{3,40}\]|\([^)]{1,20} to [^)]{1,20}\))(?=[ ▲▼✕†‡]*$)")
+"""An interval or a range behind a figure, at the end of a cell."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,11 @@ class Cell:
 
 @dataclass
 class Grid:
-    """A table before it is drawn. All text is plain text: it is escaped, never read as HTML or Markdown.
+    """A table. All text is plain text: it is escaped, never read as HTML or Markdown.
 
     A note that begins with the glyph of a mark explains marks: it is drawn where the table has one of them.
+    `spanners` are heads of several columns next to each other, with their places. `left` are the places of columns of
+    words, True: of all. `palette` names the colours of marks; a post's tables have those of the post.
     """
 
     name: str
@@ -49,38 +50,101 @@ class Grid:
     rows: list[tuple[str, list[Cell]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     spanners: Sequence[tuple[str, Sequence[int]]] = ()
-    left: bool = False
+    left: bool | Sequence[int] = False
+    palette: str = "default"
 
-    def draw(self, palette: str) -> gt.GT:
-        """The table as a GT object, in the colours of the named palette."""
-        colours = theme.palette(palette)
-        ids = [f"c{position}" for position in range(len(self.columns))]
-        data: dict[str, list[str]] = {"row": [head for head, _ in self.rows]}
-        for position, column in enumerate(ids):
-            data[column] = [cells[position].shown for _, cells in self.rows]
-        labels: dict[str, Any] = {name: _text(label) for name, label in zip(ids, self.columns, strict=True)}
-        table = (
-            gt.GT(pl.DataFrame(data, schema=dict.fromkeys(data, pl.String)), rowname_col="row", id=_css_id(self.name))
-            .tab_header(_text(self.title))
-            .tab_stubhead(_text(self.row_head))
-            .cols_label(**labels)
-            .cols_align("left" if self.left else "right", columns=ids)
+    def __post_init__(self) -> None:
+        theme.palette(self.palette)  # a wrong name is an error where the table is made, not where it is drawn
+
+    @property
+    def shown_notes(self) -> list[str]:
+        """The notes without those that explain marks which the table does not have."""
+        return list(filter(self._explains, self.notes))
+
+    @property
+    def title_id(self) -> str:
+        """The id of the caption."""
+        return f"{self._id}-title"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The table as plain values for JSON, of which `grid_of` makes it again."""
+        rows = [[head, [[cell.text, cell.mark] for cell in cells]] for head, cells in self.rows]
+        return {**vars(self), "rows": rows}
+
+    def markup(self, notes: Sequence[Markup] | None = None) -> Markup:
+        """The table element. `notes` stand below it, each a `span`; None: its own ones."""
+        order, heads = self._heads()
+        body = Markup().join(self._row(head, cells, order) for head, cells in self.rows)
+        if notes is None:
+            notes = [Markup("<span>{}</span>").format(note) for note in self.shown_notes]
+        note = Markup('<tr class="gt_sourcenotes"><td class="gt_sourcenote" colspan="{}">{}</td></tr>')
+        below = Markup().join(note.format(1 + len(order), text) for text in notes)
+        return Markup(
+            '<table class="gt_table" id="{}" aria-labelledby="{title}"><caption id="{title}">{}</caption>'
+            '<thead>{}</thead><tbody class="gt_table_body">{}</tbody>{}</table>'
+        ).format(
+            self._id, self.title, heads, body, Markup("<tfoot>{}</tfoot>").format(below) if below else "",
+            title=self.title_id,
+        )  # fmt: skip
+
+    def html(self) -> str:
+        """The table with its style, for a notebook."""
+        style = Markup(style_sheet(".ibench-table") + theme.marks_style(".ibench-table "))
+        return Markup('<div class="ibench-table"><style>{}</style>{}</div>').format(style, self.markup())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {GRID_MIME: self.data, "text/html": self.html(), "text/plain": self.title}
+
+    @property
+    def _id(self) -> str:
+        return "table-" + html_id(self.name).replace(".", "-")
+
+    def _heads(self) -> tuple[list[int], Markup]:
+        """Places of the columns in their order, those below one spanner next to each other; and the rows of heads."""
+        head = Markup('<th class="gt_col_heading gt_{}"{} scope="col">{}</th>')
+
+        def of_column(place: int, rows: str) -> Markup:
+            return head.format("left" if self._is_left(place) else "right", rows, self.columns[place])
+
+        if not self.spanners:
+            order = list(range(len(self.columns)))
+            labels = Markup().join(of_column(place, "") for place in order)
+            first = head.format("left", "", self.row_head)
+            return order, Markup('<tr class="gt_col_headings">{}{}</tr>').format(first, labels)
+        of = {place: (text, places) for text, places in self.spanners for place in places}
+        two_rows = Markup(' rowspan="2"')
+        spanner = Markup(
+            '<th class="gt_center gt_column_spanner_outer"{}><span class="gt_column_spanner">{}</span></th>'
         )
-        for number, (text, positions) in enumerate(self.spanners):
-            # Two spanners may have one text, but not one id.
-            again = text in [earlier for earlier, _ in self.spanners[:number]]
-            name = f"{text}, {number}" if again else None
-            table = table.tab_spanner(_text(text), columns=[ids[p] for p in positions], id=name)
-        for position, column in enumerate(ids):
-            for mark in MARKS:
-                marked = [row for row, (_, cells) in enumerate(self.rows) if cells[position].mark == mark]
-                if marked:
-                    fill, ink = colours.paints(mark)
-                    where = gt.loc.body(columns=column, rows=marked)
-                    table = table.tab_style([gt.style.fill(fill), gt.style.text(color=ink)], where)
-        for note in filter(self._explains, self.notes):
-            table = table.tab_source_note(_text(note))
-        return _themed(table)
+        order, upper, lower = [], [head.format("left", two_rows, self.row_head)], list[Markup]()
+        for place in range(len(self.columns)):
+            if place not in of:
+                order.append(place)
+                upper.append(of_column(place, two_rows))
+            elif place not in order:
+                text, places = of[place]
+                order += places
+                of_columns = Markup(' colspan="{}" scope="colgroup"').format(len(places))
+                upper.append(spanner.format(of_columns if len(places) > 1 else Markup(' scope="col"'), text))
+                lower += [of_column(below, "") for below in places]
+        rows = '<tr class="gt_col_headings gt_spanner_row">{}</tr><tr class="gt_col_headings">{}</tr>'
+        return order, Markup(rows).format(Markup().join(upper), Markup().join(lower))
+
+    def _row(self, head: str, cells: Sequence[Cell], order: Sequence[int]) -> Markup:
+        drawn = Markup().join(self._cell(cells[place], self._is_left(place)) for place in order)
+        return Markup('<tr><th scope="row" class="gt_row gt_left gt_stub">{}</th>{}</tr>').format(head, drawn)
+
+    def _cell(self, cell: Cell, left: bool) -> Markup:
+        kind = Markup(' class="gt_row gt_left"') if left else Markup()
+        mark = Markup(' data-mark="{}"').format(theme.palette(self.palette).token(cell.mark)) if cell.mark else kind[:0]
+        text: str | Markup = cell.shown
+        if between := _BETWEEN.search(text):
+            text = Markup("{}<i>{}</i>{}").format(text[: between.start()], between[0], text[between.end() :])
+        return Markup("<td{}{}>{}</td>").format(mark, kind, text)
+
+    def _is_left(self, place: int) -> bool:
+        return self.left if isinstance(self.left, bool) else place in self.left
 
     def _explains(self, note: str) -> bool:
         """Whether the note is on something else than marks, or one of the marks that it explains is in the table."""
@@ -90,38 +154,42 @@ class Grid:
         return any(cell.shown.endswith(tuple(shown)) for _, cells in self.rows for cell in cells)
 
 
-def _text(text: str) -> Html:
-    # Escaped by us: in some places great_tables reads {{...}} as a unit, and what is around it as HTML.
-    return gt.html(html.escape(text))
+def grid_of(data: dict[str, Any]) -> Grid:
+    """The table of `Grid.data`."""
+    rows = [(head, [Cell(text, mark) for text, mark in cells]) for head, cells in data["rows"]]
+    return Grid(**{**data, "rows": rows})
 
 
-def _css_id(text: str) -> str:
-    # great_tables scopes its style sheet with `#<id>`, where a dot would begin a class name.
-    return "table-" + html_id(text).replace(".", "-")
-
-
-def _themed(table: gt.GT) -> gt.GT:
-    return table.tab_options(
-        table_font_names=[name.strip(" '") for name in theme.FONT.split(",")],
-        table_font_size="14px",
-        table_font_color=theme.INK,
-        heading_align="left",
-        heading_title_font_size="15px",
-        heading_title_font_weight="600",
-        heading_border_bottom_style="hidden",
-        table_border_top_style="hidden",
-        table_border_bottom_color=theme.RULE,
-        table_border_bottom_width="1px",
-        column_labels_font_weight="600",
-        column_labels_border_top_style="hidden",
-        column_labels_border_bottom_color=theme.QUIET,
-        column_labels_border_bottom_width="1px",
-        table_body_hlines_color=theme.RULE,
-        table_body_border_bottom_color=theme.RULE,
-        stub_border_style="hidden",
-        stub_font_weight="normal",
-        source_notes_font_size="13px",
-        source_notes_border_bottom_style="hidden",
-        data_row_padding="5px",
-        table_font_style="normal",
-    )
+def style_sheet(scope: str) -> str:
+    """The style of tables below a CSS selector. A cell without a class is a number's."""
+    ink, quiet, rule = theme.paint("ink"), theme.paint("quiet"), theme.paint("rule")
+    rules = {
+        "table": f"font-family: {theme.FONT}",
+        ".gt_table": (
+            f"border-collapse: collapse; border: 0 solid {rule}; border-bottom-width: 1px; color: {ink};"
+            "font-size: 14px; font-weight: normal; font-style: normal; line-height: normal"
+        ),
+        ".gt_table caption": "caption-side: top; text-align: left; font-size: 15px; font-weight: 600",
+        ".gt_col_headings": f"border-bottom: 1px solid {quiet}",
+        ".gt_col_heading": "font-weight: 600; vertical-align: bottom; padding: 5px; overflow-x: hidden",
+        ".gt_column_spanner_outer": "font-weight: 600; padding: 0 4px",
+        ".gt_column_spanner_outer:first-child": "padding-left: 0",
+        ".gt_column_spanner_outer:last-child": "padding-right: 0",
+        ".gt_column_spanner": (
+            f"border-bottom: 1px solid {quiet}; vertical-align: bottom; padding: 5px 0; overflow-x: hidden;"
+            "display: inline-block; width: 100%"
+        ),
+        ".gt_spanner_row": "border-bottom-style: hidden",
+        ":is(.gt_row, .gt_table td:not([class]))": (
+            f"padding: 5px; border-top: 1px solid {rule}; vertical-align: middle; overflow-x: hidden"
+        ),
+        ".gt_stub": "font-weight: normal; border-right-style: hidden",
+        ".gt_table_body": f"border-top: 2px solid {rule}; border-bottom: 2px solid {rule}",
+        ".gt_sourcenotes": "border-bottom-style: hidden",
+        ".gt_sourcenote": "font-size: 13px; padding: 4px 5px; text-align: left",
+        ".gt_left": "text-align: left",
+        ".gt_center": "text-align: center",
+        ".gt_table td:not([class])": "text-align: right; font-variant-numeric: tabular-nums",
+        ".gt_right": "text-align: right; font-variant-numeric: tabular-nums",
+    }
+    return "\n".join(f"{scope} {selector} {{ {style} }}" for selector, style in rules.items())

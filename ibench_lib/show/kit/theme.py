@@ -87,15 +87,19 @@ def style_sheet() -> str:
     """The tokens as CSS: `--<name>` for each colour and size, with the dark colours on dark screens only."""
     light, dark = (";".join(f"--{name}:{pair[place]}" for name, pair in COLOURS.items()) for place in (0, 1))
     sizes = ";".join(f"--{name}:{size}" for name, size in SIZES.items())
-    marks = "".join(
-        f"td[data-mark={name}]{{background:var(--{name});color:var(--{name}-ink)}}"
-        for name in COLOURS
-        if f"{name}-ink" in COLOURS
-    )
     return (
         f":root{{color-scheme:light dark;--font:{FONT};{sizes};{light}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
-        f"@media print{{:root{{color-scheme:light}}}}\n{marks}\n"
+        f"@media print{{:root{{color-scheme:light}}}}\n{marks_style()}\n"
+    )
+
+
+def marks_style(scope: str = "") -> str:
+    """The style of marked cells below a selector, which ends in a space."""
+    return "".join(
+        f"{scope}td[data-mark={name}]{{background:{paint(name)};color:{paint(f'{name}-ink')}}}"
+        for name in COLOURS
+        if f"{name}-ink" in COLOURS
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position
 from ibench_lib.base.wording import shortened
@@ -19,7 +18,7 @@ MOST_COLUMNS = 4
 
 
 @answers("selected_runs", "There is no run.", by="experiment")
-def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def runs_table(frame: pl.DataFrame) -> Grid:
     """What a post is made from (`selected_runs`): server version, status and date of every run of an experiment.
 
     Repeats of a dbms that differ in nothing but their number and time share a row.
@@ -38,7 +37,7 @@ def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         before, after = ([Cell(text) for text in part] for part in texts)
         grid.rows.append((dbms, [*before, status, *after]))
     grid.notes = ["dbms: a build with a configuration, <build>.<config>; here and in all tables."]
-    return grid.draw(palette)
+    return grid
 
 
 def _started(rows: list[dict[str, Any]]) -> str:
@@ -57,14 +56,14 @@ def _server(row: dict[str, Any]) -> str:
 
 
 @answers("config_diff", "No option that is known here differs from the base.", by=["setup", "base"])
-def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def config_table(frame: pl.DataFrame) -> Grid:
     """Options whose value differs from the base's (`config_diff`, one base): one row an option, one column a dbms.
 
     With more than MOST_COLUMNS dbms, each has a row with all its options, so that nobody has to scroll sideways.
     """
     base, names = frame["base"][0], by_position(frame)
     if len(names) > MOST_COLUMNS:
-        return _by_dbms(frame, base, names).draw(palette)
+        return _by_dbms(frame, base, names)
     grid = Grid(
         grid_name("configurations", frame), f"Options that differ from {base}", "option", [base, *names], left=True
     )
@@ -78,7 +77,7 @@ def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             else:
                 cells.append(Cell("as base"))
         grid.rows.append((option, cells))
-    return grid.draw(palette)
+    return grid
 
 
 def _by_dbms(frame: pl.DataFrame, base: str, names: list[str]) -> Grid:
@@ -94,7 +93,7 @@ def _by_dbms(frame: pl.DataFrame, base: str, names: list[str]) -> Grid:
 
 
 @answers("fragments", "No fragment is known.", by=[])
-def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def fragments_table(frame: pl.DataFrame) -> Grid:
     """What configurations are made of (`fragments`): each file, the results that have it, and its description."""
     title = "Fragments that the configurations are made of"
     grid = Grid("fragments", title, "file", ["in", "description"], left=True)
@@ -104,28 +103,26 @@ def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         places = "all" if len(names) == len(results) > 1 else shortened(names, ", ")
         grid.rows.append((row["fragment"], [Cell(places), Cell(comment(row["text"]))]))
     grid.notes = ["A later fragment overrides an earlier one."]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("gaps", "Complete: no failed step, no missing second.", by=[])
-def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def gaps_table(frame: pl.DataFrame) -> Grid:
     """What is missing (`gaps`): steps that did not complete, seconds without data, and which older run has them."""
     grid = Grid("gaps", "What is missing", "dbms", ["setup", "run", "step", "missing", "how many"], left=True)
     for row in frame.to_dicts():
         amount = "" if row["amount"] is None else format(row["amount"], ",")
         texts = (row["setup"], str(row["repeat"]), row["step"] or "", row["problem"], amount)
         grid.rows.append((row["dbms"], [Cell(text) for text in texts]))
-    return grid.draw(palette)
+    return grid
 
 
 @answers("skipped", "No file is left out.", by=[])
-def skipped_table(
-    frame: pl.DataFrame, palette: str = "default", title: str = "Left out because it cannot be read"
-) -> GT:
+def skipped_table(frame: pl.DataFrame, title: str = "Left out because it cannot be read") -> Grid:
     """Runs and files that could not be read (`skipped`): their rows are in none of the figures."""
     # Two tables of a page may not have the same name.
     name = "skipped" if frame["selected"].all() else "skipped.others"
     grid = Grid(name, title, "run", ["dbms", "file", "problem"], left=True)
     for row in frame.to_dicts():
         grid.rows.append((row["run_id"], [Cell(row[name] or "") for name in ("dbms", "file", "problem")]))
-    return grid.draw(palette)
+    return grid

@@ -5,7 +5,6 @@ from __future__ import annotations
 from statistics import median
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR
@@ -19,7 +18,7 @@ _LEAST = 1000
 
 
 @answers("purge_lag_at_step_end", "No step to show.")
-def purge_lag_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def purge_lag_table(frame: pl.DataFrame) -> Grid:
     """History list length right after the last client's end of each step (`purge_lag_at_step_end`)."""
     steps = steps_of(frame)
     title = grid_title("History list length at the end of each step", frame)
@@ -46,4 +45,4 @@ def purge_lag_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         f"▼ over {FAR:.0f}x the shortest of its column{of}, and over {_LEAST:,}, in every run.",
         *spread_notes(frame, "history_list_length"),
     ]
-    return grid.draw(palette)
+    return grid

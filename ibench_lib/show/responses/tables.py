@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import is_least
 from ibench_lib.metrics import METRICS
@@ -47,7 +46,7 @@ _PERCENTILES = ("p50", "p90", "p99", "p999")
     fold=True,
     long=True,
 )
-def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def response_time_table(frame: pl.DataFrame) -> Grid:
     """Share of responses per bucket, percentiles and max of one step and operation (`response_time_histogram`).
 
     Runs of a dbms that completed the step share a row: shares of all their responses, medians of their percentiles, the
@@ -101,7 +100,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             "that it delayed."
         ]
     grid.notes += [*least_notes(frame), *unrecorded_notes(frame), *mark_notes(frame)]
-    return grid.draw(palette)
+    return grid
 
 
 def _pooled(runs: pl.DataFrame, bucket: str) -> float:

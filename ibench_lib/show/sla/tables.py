@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rows_of, steps_of
 from ibench_lib.base.wording import joined
@@ -17,7 +16,7 @@ from ibench_lib.show.kit.table_cells import mark_notes, status_cell, value_text
 
 
 @answers("sla", "No step has a target rate.")
-def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def sla_table(frame: pl.DataFrame) -> Grid:
     """Achieved rates of rate-limited steps and their target (`sla`)."""
     steps = steps_of(frame)
     labels = {step: _labels(frame, step) for step in steps}
@@ -46,7 +45,7 @@ def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 cells.append(status or Cell(text, "sla_failed" if missed else None))
         grid.rows.append((name, cells))
     grid.notes = [f"✕ below {SLA_SHARE} of the target, which is clients x rate.", *mark_notes(frame)]
-    return grid.draw(palette)
+    return grid
 
 
 def _title(frame: pl.DataFrame) -> str:

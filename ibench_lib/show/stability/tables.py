@@ -5,7 +5,6 @@ from __future__ import annotations
 from statistics import median
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rate_label, rows_of
 from ibench_lib.metrics import METRICS
@@ -20,7 +19,7 @@ _TENTHS = 10
 @answers(
     "rate_by_tenth", "No step has ten full seconds.", by=["step", "setup"], fold="The rate in each tenth of a step"
 )
-def rate_by_tenth_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def rate_by_tenth_table(frame: pl.DataFrame) -> Grid:
     """Throughput in each tenth of one step (`rate_by_tenth`), and what is under half of the row's median tenth."""
     step = frame["step"][0]
     spec = METRICS["throughput"].format
@@ -48,4 +47,4 @@ def rate_by_tenth_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import repeats
 from ibench_lib.show.kit.answers import answers
@@ -26,7 +25,7 @@ _RULE = (
 
 
 @answers("stall_company", "No second had less than half of the median rate.", by=["step", "setup", "dbms", "repeat"])
-def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str = "default") -> GT:
+def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail) -> Grid:
     """What moved in the stalls of one run and step, all of them together (its rows of `stall_company`)."""
     first = frame.row(0, named=True)
     label = _label(first, detail)
@@ -54,7 +53,7 @@ def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str
     if len(missing):
         names = [shown(row["source"], row["series"]).name for row in missing.to_dicts()]
         grid.notes.append(f"Not captured, or without a value in or outside the stalls: {', '.join(names)}.")
-    return grid.draw(palette)
+    return grid
 
 
 def _label(row: dict[str, Any], detail: StepDetail) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
@@ -55,7 +56,8 @@ def by_build(post: Selection, *metrics: str) -> Shown:
         for name in metrics or (_RATE,):
             rows = compared.filter(pl.col("setup") == setup)
             if not rows.is_empty() and rows[name].is_not_null().any():
-                items.append(_grid(rows, name, post.bases, configs, found).draw(post.palette))
+                grid = _grid(rows, name, post.bases, configs, found)
+                items.append(replace(grid, palette=post.palette))
     return Shown(tuple(items), names_of(frame) if items else ())
 
 

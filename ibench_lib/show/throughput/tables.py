@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import SHORT_S, by_position, short_steps, steps_of
 from ibench_lib.ask.bases import Bases
 from ibench_lib.base.wording import joined
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.kit.answers import answers
+from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.naming import step_grid
 from ibench_lib.show.kit.table_cells import base_head, interval_notes, mark_notes, rate_cells
 
 
 @answers("step_throughput", "No step to show.")
-def throughput_table(frame: pl.DataFrame, base: str | Bases = "", palette: str = "default") -> GT:
+def throughput_table(frame: pl.DataFrame, base: str | Bases = "") -> Grid:
     """Throughput of each dbms and step (`step_throughput`), each step in its own unit, and relative to the base.
 
     Without a base only the throughput. With one, steps that nobody took a second for are left out, unless there are no
@@ -38,4 +38,4 @@ def throughput_table(frame: pl.DataFrame, base: str | Bases = "", palette: str =
         *([missed] if any(cell.mark == "sla_failed" for cell in cells.values()) else []),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid

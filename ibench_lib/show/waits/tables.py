@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rows_of
 from ibench_lib.base.wording import count
@@ -16,7 +15,7 @@ MOST_EVENTS = 15
 
 
 @answers("waits", "No waits were captured.", by=["setup", "step", "source"])
-def waits_table(frame: pl.DataFrame, palette: str = "default", most: int = MOST_EVENTS) -> GT:
+def waits_table(frame: pl.DataFrame, most: int = MOST_EVENTS) -> Grid:
     """The events of one step and source that cost most, per 1,000 of what the step's rate counts (`waits`)."""
     step, source, timed = frame["step"][0], frame["source"][0], frame["timed"][0]
     names = by_position(frame)
@@ -43,11 +42,11 @@ def waits_table(frame: pl.DataFrame, palette: str = "default", most: int = MOST_
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("waits_captured", "No step to show.")
-def waits_captured_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def waits_captured_table(frame: pl.DataFrame) -> Grid:
     """Which sources of waits each dbms has in one setup, and why not (`waits_captured`)."""
     grid = Grid(
         grid_name("waits-captured", frame),
@@ -67,7 +66,7 @@ def waits_captured_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             said = "; ".join([text if done else "no", *reasons])
             grid.rows.append((name, [Cell(_source_name(source)), Cell(said)]))
     grid.notes = ["Only a step of 20 s or more is certain to contain a whole interval of 10 s."]
-    return grid.draw(palette)
+    return grid
 
 
 def _top_events(frame: pl.DataFrame, most: int) -> list[str]:

@@ -36,5 +36,5 @@ def test_a_caution_of_a_configuration_is_loud_and_its_words_are_shown(workspace:
     post = choose(reader.lake(workspace), "demo")
     (said,) = spoken(workspace, ib.caution_statements)
     assert said == "Attention: a17.cnf (system.a17): not safe for production, because a torn page cannot be repaired."
-    drawn = ib.fragments_table(post.ask("fragments")).as_raw_html()
+    drawn = ib.fragments_table(post.ask("fragments")).html()
     assert "The base." in drawn and "a report" not in drawn and "x=1" not in drawn

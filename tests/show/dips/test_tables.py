@@ -19,28 +19,28 @@ NAME = "system.slow"
 @pytest.mark.slow
 def test_a_row_names_the_cause_and_what_shows_it() -> None:
     dips = asked("dips", CASES["free_pages"][0], steps=["l.i1"])
-    table = text_rows(ib.dips_table(dips).as_raw_html())
+    table = text_rows(ib.dips_table(dips).html())
     shows = "threads waited for a free page; at most 1 % of the buffer pool was free"
     assert table == {NAME: ["9 to 11 (3 s)", "0", "0", "free pages (high)", shows]}
 
 
 def test_a_dip_below_half_of_the_median_has_its_worst_response(detail: StepDetail) -> None:
-    rows = text_rows(ib.dips_table(detail.dips, stalls=detail.stalls).as_raw_html())
+    rows = text_rows(ib.dips_table(detail.dips, stalls=detail.stalls).html())
     assert {name: row[:4] for name, row in rows.items()} == {
         "system.slow": ["4 to 5 (2 s)", "0", "0", "2,100.0"],
         "system.x (failed)": ["7", "0", "0", "2,100.0"],
     }
-    (slow, _) = text_rows(ib.dips_table(detail.dips, stalls=detail.stalls.clear()).as_raw_html()).values()
+    (slow, _) = text_rows(ib.dips_table(detail.dips, stalls=detail.stalls.clear()).html()).values()
     assert slow[3] == "-"
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_an_unexplained_dip_has_its_candidates_and_what_could_have_decided() -> None:
-    (row,) = text_rows(ib.dips_table(asked("dips", Run("slow", stall=(4,)), steps=["l.i1"])).as_raw_html()).values()
+    (row,) = text_rows(ib.dips_table(asked("dips", Run("slow", stall=(4,)), steps=["l.i1"])).html()).values()
     assert row == ["4", "0", "0", "unexplained", "nothing that was captured points to a cause"]
     dips = asked("dips", sampled(pages_flushed_sync=grown(500)), steps=["l.i1"])
-    (row,) = text_rows(ib.dips_table(dips).as_raw_html()).values()
+    (row,) = text_rows(ib.dips_table(dips).html()).values()
     assert row[3] == "unexplained"
     assert row[4].startswith("candidates: checkpoint (2); not captured, and could have decided: ")
     assert "server.redo_file_waits_per_s" in row[4]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from great_tables import GT
 
 import ibench_lib as ib
+from ibench_lib.show.kit.grid import Grid
 from tests.analysis.explaining import ENGINE, pair_runs, slowed
 from tests.analysis.test_explain import explained
 from tests.show.parsed import Parsed
@@ -13,7 +13,7 @@ from tests.show.parsed import Parsed
 pytestmark = pytest.mark.slow
 
 
-def rows(table: GT | None) -> dict[str, list[str]]:
+def rows(table: Grid | None) -> dict[str, list[str]]:
     """Head of each row -> its cells."""
     assert table is not None
     return {head: cells for head, *cells in Parsed(table).rows}

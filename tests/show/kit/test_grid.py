@@ -12,5 +12,5 @@ NOTE = "▲ costs more, ▼ costs less."
 def test_a_note_on_marks_stands_only_below_a_table_that_has_one(mark: Mark | None, is_there: bool) -> None:
     grid = Grid("t", "Costs", "dbms", ["us"])
     grid.rows, grid.notes = [("a", [Cell("1", mark)])], [NOTE, "Median of 3 runs. ▲ is no mark here."]
-    drawn = str(grid.draw("default").as_raw_html())
+    drawn = grid.markup()
     assert (NOTE in drawn) == is_there and "Median of 3 runs. ▲" in drawn

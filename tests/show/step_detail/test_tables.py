@@ -15,7 +15,7 @@ pytestmark = pytest.mark.lake
 
 def test_the_tables_say_what_moved(detail: StepDetail) -> None:
     moved, still = (
-        ib.stall_company_table(detail.stall_company.filter(dbms=dbms), detail=detail).as_raw_html()
+        ib.stall_company_table(detail.stall_company.filter(dbms=dbms), detail=detail).html()
         for dbms in ("system.slow", "system.x")
     )
     assert text_rows(moved) == {"server pages written/s": ["325", "117", "2.79x", "100 to 100"]}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from great_tables import GT
 
 from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.throughput.by_build import by_build
 from tests.shared import lake_of
 from tests.show.parsed import Parsed
@@ -32,7 +32,7 @@ def chosen(compared_with: str = "", **queries: int) -> Selection:
 def test_a_cell_is_relative_to_the_base_of_its_own_build() -> None:
     shown = by_build(chosen(base=4000, f1=2000))
     (table,) = shown.items
-    assert isinstance(table, GT) and shown.answers == ("step_metrics",)
+    assert isinstance(table, Grid) and shown.answers == ("step_metrics",)
     found = Parsed(table).rows
     assert found[0] == ["Throughput by build and configuration, cached"]
     rows = {head: cells for head, *cells in filter(None, found) if head.startswith("qr100")}

@@ -10,6 +10,7 @@ from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import ParameterError
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.table_cells import factor_text
 from ibench_lib.store.manifest import Status
 from tests.shared import asked, lake_of
@@ -62,10 +63,11 @@ def test_a_cell_has_the_throughput_and_below_it_the_ratio_to_the_base() -> None:
 def test_the_palette_decides_the_colours() -> None:
     frame = asked("step_throughput", *pairs_of_runs())
     for name in ("default", "classic"):
-        good, _ = theme.PALETTES[name].paints("good")
-        assert good in ib.throughput_table(frame, "system.b", palette=name).as_raw_html()
+        (table,) = ib.each(frame, ib.throughput_table, base="system.b", palette=name).items
+        assert isinstance(table, Grid)
+        assert f'data-mark="{theme.PALETTES[name].token("good")}"' in table.markup()
     with pytest.raises(ParameterError, match="palette 'clasic' does not exist"):
-        ib.throughput_table(frame, palette="clasic")
+        ib.each(frame, ib.throughput_table, palette="clasic")
 
 
 def pairs_of_runs() -> list[Run]:

@@ -9,7 +9,6 @@ from statistics import median
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR
@@ -20,7 +19,7 @@ from ibench_lib.show.kit.table_cells import spread_notes, spread_text, status_ce
 
 
 @answers("workload", "No run was made with ibench.", by=[])
-def deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def deviations_table(frame: pl.DataFrame) -> Grid:
     """How the runs (`workload`) differ from the benchmark's original client, for all editions that they are of."""
     known, editions = _deviations(), set(frame["edition"])
     title = f"How these runs differ from {known['original']}"
@@ -30,7 +29,7 @@ def deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         if of_these:
             only = "" if of_these == editions else f" (runs of edition {', '.join(map(str, sorted(of_these)))} only)"
             grid.rows.append((row["what"], [Cell(row["original"]), Cell(row["here"] + only)]))
-    return grid.draw(palette)
+    return grid
 
 
 @cache
@@ -41,7 +40,7 @@ def _deviations() -> dict[str, Any]:
 
 
 @answers("get_min", "No query was timed.")
-def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def get_min_table(frame: pl.DataFrame) -> Grid:
     """Seconds of the first SELECT min(transactionid) of each step, worst client (`get_min`), to three decimals."""
     steps = steps_of(frame)
     grid = Grid(grid_name("get-min-seconds", frame), grid_title("Seconds of get_min", frame), "dbms", steps)
@@ -65,4 +64,4 @@ def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         f"▼ over {FAR:.0f}x the best of its column, in every run. Each figure is that of the slowest client.",
         *spread_notes(frame, "get_min_s"),
     ]
-    return grid.draw(palette)
+    return grid

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, rows_of, steps_of
 from ibench_lib.ask.bases import Bases
@@ -27,7 +26,7 @@ _TIMES = ("p25", "p50", "p75", "p95", "p99", "p999", "max", "mean")
 
 
 @answers("linkbench_summary", "No step to show.")
-def requesters_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
+def requesters_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     """Operations a second by requesters, absolute and relative to the base (`linkbench_summary`)."""
     steps = steps_of(frame)
     title = grid_title("Operations/s by requesters", frame)
@@ -41,11 +40,11 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases, palette: str = "def
         *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("linkbench_operations", "No operation.", by=["step", "setup", "dbms"])
-def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def linkbench_operations_table(frame: pl.DataFrame) -> Grid:
     """The operations of one dbms and step: counts, shares, rows and response times (`linkbench_operations`)."""
     step, name = frame["step"][0], frame["dbms"][0]
     heads = [
@@ -81,11 +80,11 @@ def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") ->
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("linkbench_summary", "No step to show.", by=["step", "setup"])
-def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def requester_fairness_table(frame: pl.DataFrame) -> Grid:
     """Operations of the requesters that did least and most, and the median, in one step (`linkbench_summary`)."""
     step = frame["step"][0]
     heads = ["requesters", "least", "median", "most", "repeats per 1000"]
@@ -113,11 +112,11 @@ def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> G
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("linkbench_summary", "No run has a step control.")
-def drift_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def drift_table(frame: pl.DataFrame) -> Grid:
     """The first measured step of each run, and the step control, which repeats it at the end (`linkbench_summary`)."""
     heads = ["repeated step", "first (operations/s)", "control (operations/s)", "control/first"]
     grid = Grid(grid_name("drift", frame), grid_title("Drift during a run", frame), "run", heads)
@@ -134,11 +133,11 @@ def drift_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         "The first repeat takes the steps in the order of the experiment file; each other repeat has a random order. "
         "That spreads drift over the steps, though not evenly over a few repeats.",
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("linkbench_statements", "These runs have no outcomes.", by=["step", "setup"])
-def statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def statements_table(frame: pl.DataFrame) -> Grid:
     """Statements by the outcomes of operations and by the server's own count, in one step (`linkbench_statements`)."""
     step = frame["step"][0]
     names = by_position(frame)
@@ -159,7 +158,7 @@ def statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         f"Totals of the runs whose counters were read: {joined([_counted_runs(frame, name) for name in names])}.",
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _totals(rows: list[dict[str, Any]]) -> list[Cell]:
@@ -182,7 +181,7 @@ def _counted_runs(frame: pl.DataFrame, name: str) -> str:
 
 
 @answers("linkbench_outcomes", "These runs have no outcomes.", by=["step", "setup"])
-def outcomes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def outcomes_table(frame: pl.DataFrame) -> Grid:
     """How the operations of one step ended, in % of each operation (`linkbench_outcomes`)."""
     step, names = frame["step"][0], by_position(frame)
     title = grid_title(f"Outcomes of operations in {step} (%)", frame)
@@ -198,4 +197,4 @@ def outcomes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid

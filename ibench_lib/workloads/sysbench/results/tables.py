@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.frames import by_position, rows_of
@@ -35,7 +34,7 @@ _GROUPED_FROM = 2
 
 
 @answers("sysbench_summary", "No test to show.", by=["threads", "setup"])
-def sysbench_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
+def sysbench_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     """Transactions a second with one number of threads, a row for each test, relative to the base (`sysbench_summary`).
 
     Below the tests of a group stand the geometric mean, the lowest and the highest of their ratios.
@@ -63,7 +62,7 @@ def sysbench_table(frame: pl.DataFrame, base: str | Bases, palette: str = "defau
         *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _group_cells(
@@ -80,7 +79,7 @@ def _group_cells(
     return cells
 
 
-def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
+def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     """Average, median, lowest and highest ratio of each group of tests (`sysbench_summary`).
 
     One setup and number of threads. A dbms has no figures in a group where one of its tests has no ratio.
@@ -102,7 +101,7 @@ def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases, palette: str =
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def tests_by_group(frame: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:
@@ -146,7 +145,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @answers("sysbench_summary", "No test to show.", by=["test", "setup"])
-def sysbench_scale_up_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def sysbench_scale_up_table(frame: pl.DataFrame) -> Grid:
     """Transactions a second of one test by threads, over those with the fewest threads (`sysbench_summary`)."""
     test, shown = frame["test"][0], frame.with_columns(percent=100 * pl.col("efficiency"))
     numbers = sorted(shown["threads"].unique().to_list())
@@ -168,11 +167,11 @@ def sysbench_scale_up_table(frame: pl.DataFrame, palette: str = "default") -> GT
         *repeat_notes(shown),
         *mark_notes(shown),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("sysbench_summary", "No test to show.", by=["test", "setup"])
-def sysbench_times_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def sysbench_times_table(frame: pl.DataFrame) -> Grid:
     """Response times of the transactions of one test by threads (`sysbench_summary`)."""
     test = frame["test"][0]
     grid = Grid(
@@ -196,11 +195,11 @@ def sysbench_times_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("sysbench_statements", "No statement was counted.", by=["step", "setup"])
-def sysbench_statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def sysbench_statements_table(frame: pl.DataFrame) -> Grid:
     """Statements by sysbench's count and by the server's, in one step (`sysbench_statements`)."""
     step, names = frame["step"][0], by_position(frame)
     heads = [head for _ in names for head in ("sysbench", "server", "unexplained")]
@@ -229,7 +228,7 @@ def sysbench_statements_table(frame: pl.DataFrame, palette: str = "default") -> 
         "sent again, only the server counts.",
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _threads(number: int) -> str:

@@ -7,7 +7,6 @@ from statistics import median
 from typing import Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, is_least, measured, rows_of
 from ibench_lib.ask.bases import Bases
@@ -30,7 +29,7 @@ _LAST_BUCKET = 10
 
 
 @answers("tpcc_summary", "No step to show.", by=["step", "setup"])
-def notpm_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
+def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     """New orders per minute of each dbms in one step, absolute and relative to the base (`tpcc_summary`)."""
     step = frame["step"][0]
     columns = ["NOTPM", "NOTPM committed", "transactions/s", "repeats per 1000", "growth (bytes)"]
@@ -51,7 +50,7 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default"
         *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 def _growth(rows: list[dict[str, Any]]) -> Cell:
@@ -61,7 +60,7 @@ def _growth(rows: list[dict[str, Any]]) -> Cell:
 
 
 @answers("tpcc_types", "No transaction.", by=["step", "setup", "dbms"])
-def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def transaction_types_table(frame: pl.DataFrame) -> Grid:
     """The types of transactions of one dbms and step (`tpcc_types`): counts, shares, response times and repeats."""
     step, name = frame["step"][0], frame["dbms"][0]
     times = ["p50", "p90", "p99", "p999", "max"]
@@ -110,11 +109,11 @@ def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("tpcc_stability", "No window of transactions was recorded.", by=["step", "setup"])
-def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def waves_table(frame: pl.DataFrame) -> Grid:
     """How steady the transactions of one step were (`tpcc_stability`): variation, floor, waves and trend."""
     step, window_s = frame["step"][0], max(frame["window_s"].to_list())
     columns = ["cv", "floor", "waves", "depth", "period (s)", "time in waves (%)", "trend"]
@@ -140,11 +139,11 @@ def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("tpcc_response_buckets", "No response.", by=["step", "setup", "operation"])
-def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def response_buckets_table(frame: pl.DataFrame) -> Grid:
     """Shares of response times of one type in one step, in buckets of 0.2 s (`tpcc_response_buckets`)."""
     step, operation = frame["step"][0], str(frame["operation"][0]).replace("_", " ")
     heads = [f"{(bucket + 1) / 5:.1f} s" for bucket in range(_LAST_BUCKET)] + ["more"]
@@ -163,11 +162,11 @@ def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         "all repeats together.",
         *mark_notes(frame),
     ]
-    return grid.draw(palette)
+    return grid
 
 
 @answers("tpcc_workload", "No run to show.", by=[])
-def profile_deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def profile_deviations_table(frame: pl.DataFrame) -> Grid:
     """How the runs' profiles (`tpcc_workload`) differ from the specification."""
     grid = Grid("deviations", "How these runs differ from TPC-C", "what", ["in TPC-C", "in these runs"], left=True)
     several = frame["profile"].n_unique() > 1
@@ -177,7 +176,7 @@ def profile_deviations_table(frame: pl.DataFrame, palette: str = "default") -> G
             grid.rows.append((row["what"], [Cell(row["specification"]), Cell(row["here"] + of_profile)]))
     if not grid.rows:
         grid.rows.append(("profile", [Cell("-"), Cell("standard: as docs/tpcc.md describes")]))
-    return grid.draw(palette)
+    return grid
 
 
 def _share(count: int, total: int) -> str:

@@ -6,13 +6,13 @@ from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
-from great_tables import GT
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.chart_text import describe
 from ibench_lib.show.kit.display import Html, Shown
+from ibench_lib.show.kit.grid import Grid
 from tests.synthetic import answer
 from tests.workloads.sysbench.results.runs import micro
 
@@ -39,4 +39,4 @@ def test_ratios_are_shown_for_each_number_of_threads_with_two_tests_of_two_dbms(
         isinstance(chart, go.Figure)
         and chart.layout.title.text == "Transactions/s relative to system.a, 1 thread, cached"
     )
-    assert isinstance(table, GT)
+    assert isinstance(table, Grid)
