@@ -32,10 +32,10 @@ def against_base(frame: pl.DataFrame, base: str | Bases, columns: Sequence[str])
     compared, at most one figure in a step.
     """
     done = frame.filter(pl.col("step_status") == "complete")
-    found: dict[Place, Ratio] = {}
+    ratios: dict[Place, Ratio] = {}
     for setup in done["setup"].unique().sort():
-        found |= _of_setup(done.filter(pl.col("setup") == setup), setup, bases(base), columns)
-    return found
+        ratios |= _of_setup(done.filter(pl.col("setup") == setup), setup, bases(base), columns)
+    return ratios
 
 
 def _of_setup(frame: pl.DataFrame, setup: str, base: Bases, columns: Sequence[str]) -> dict[Place, Ratio]:
@@ -52,10 +52,10 @@ def _of_setup(frame: pl.DataFrame, setup: str, base: Bases, columns: Sequence[st
     short, aside = set(short_steps(frame)["step"]), no_results(frame)
     every = {place: differences_of(of_figure, base.of, aside) for place, of_figure in tables.items()}
     differences = {
-        (step, column, name): found
+        (step, column, name): ratio
         for step, figure in figures.items()
         for column in columns
-        for (of_step, name), found in every[column, figure].items()
+        for (of_step, name), ratio in every[column, figure].items()
         if of_step == step
     }
     family = {step: step in aside for step in figures}
@@ -69,7 +69,7 @@ def _of_setup(frame: pl.DataFrame, setup: str, base: Bases, columns: Sequence[st
         rows = tables[column, figures[step]][step]
         sides = [list(rows[side].values()) for side in (name, base.of(name))]
         which = family[step]
-        found = ratio_of(sides[0], sides[1], difference, levels[which], max(len(judged[which]), 1))
-        if found:
-            ratios[setup, step, column, name] = found
+        ratio = ratio_of(sides[0], sides[1], difference, levels[which], max(len(judged[which]), 1))
+        if ratio:
+            ratios[setup, step, column, name] = ratio
     return ratios

@@ -82,8 +82,8 @@ class Change:
 
 def left_out(points: pl.DataFrame) -> list[str]:
     """A line for each run of which points are not in any series, with the reason."""
-    found = points.filter(pl.col("problem").is_not_null()).select("run_id", "step", "problem").unique()
-    by_run = found.group_by("run_id", "problem").agg(pl.col("step").sort()).sort("run_id", "problem")
+    problems = points.filter(pl.col("problem").is_not_null()).select("run_id", "step", "problem").unique()
+    by_run = problems.group_by("run_id", "problem").agg(pl.col("step").sort()).sort("run_id", "problem")
     lines = [f"{run}: {problem} ({', '.join(steps)})" for run, problem, steps in by_run.rows()]
     zeros = points.filter(pl.col("value") == 0).select("run_id", "metric", "step").unique()
     by_metric = zeros.group_by("run_id", "metric").agg(pl.col("step").sort()).sort("run_id", "metric")
@@ -99,10 +99,10 @@ def release_changes(points: pl.DataFrame, min_effect: float) -> list[Change]:
     Raises ParameterError for a version that has no place in an order.
     """
     order = _release_order(points)
-    found: list[Change] = []
+    changes: list[Change] = []
     for series, rows in _series(points, "releases"):
-        found += _of_releases(series, rows.filter(pl.col("value") > 0), order, min_effect)
-    return _with_q(found)
+        changes += _of_releases(series, rows.filter(pl.col("value") > 0), order, min_effect)
+    return _with_q(changes)
 
 
 def nightly_changes(points: pl.DataFrame, reference: str | None, min_effect: float) -> list[Change]:
@@ -119,10 +119,10 @@ def nightly_changes(points: pl.DataFrame, reference: str | None, min_effect: flo
             f"a stream has one build that changes, and these runs have {len(candidates)}: {', '.join(candidates)}",
             hint="name the one that never changes with --reference, or give an experiment in place of --stream",
         )
-    found: list[Change] = []
+    changes: list[Change] = []
     for series, rows in _series(points, "nightly"):
-        found += _of_nights(series, rows.filter(pl.col("value") > 0), candidates[0], reference, min_effect)
-    return _with_q(found)
+        changes += _of_nights(series, rows.filter(pl.col("value") > 0), candidates[0], reference, min_effect)
+    return _with_q(changes)
 
 
 def regressions(found: list[Change]) -> list[Change]:
@@ -209,15 +209,17 @@ def _of_releases(
     if reason := why_not(len(builds), len(whole)):
         return [replace(series, why=reason)]
     logs = np.log(np.array([[values[build, repeat] for repeat in whole] for build in builds]))
-    found = short_changes(logs, min_effect, SEED)
-    if far := int((found.values != logs).sum()):
+    judged = short_changes(logs, min_effect, SEED)
+    if far := int((judged.values != logs).sum()):
         whose, verb = ("its", "counts") if far == 1 else ("their", "count")
         note = f"{count(far, 'run')} far from the others of {whose} release {verb} less"
         series = replace(series, confounds=(*series.confounds, note))
     if series.design != "shuffled" and not (series.design or "").startswith("shuffle"):
         series = replace(series, confounds=(*series.confounds, "the order within a round was always the same"))
-    series = replace(series, mde=math.expm1(found.detectable))
-    return [_at(series, builds, found.values, one) for one in found.boundaries] or [_without(series, found.detectable)]
+    series = replace(series, mde=math.expm1(judged.detectable))
+    return [_at(series, builds, judged.values, one) for one in judged.boundaries] or [
+        _without(series, judged.detectable)
+    ]
 
 
 def _at(series: Change, names: list[str], logs: NDArray[np.float64], one: Boundary | Step) -> Change:
@@ -263,19 +265,19 @@ def _of_nights(
         return [replace(series, why=f"there {verb} {count(len(nights), 'night')}{both}; {LEAST_NIGHTS} are needed")]
     values = np.array([by_night[candidate][night] for night in nights])
     of_reference = np.array([by_night[reference][night] for night in nights]) if reference else None
-    found = long_changes(values, of_reference, min_effect, SEED)
-    series = replace(series, mde=math.expm1(found.detectable), phi=found.phi, confounds=_gaps(nights))
-    if found.judged == "nothing":
-        return [replace(series, why=found.why)]
-    of_ratio = ", ratio to the reference" if found.judged == "ratio" else ""
+    judgement = long_changes(values, of_reference, min_effect, SEED)
+    series = replace(series, mde=math.expm1(judgement.detectable), phi=judgement.phi, confounds=_gaps(nights))
+    if judgement.judged == "nothing":
+        return [replace(series, why=judgement.why)]
+    of_ratio = ", ratio to the reference" if judgement.judged == "ratio" else ""
     series = replace(series, design=f"one night a point{of_ratio}")
-    judged = values - of_reference if found.judged == "ratio" and of_reference is not None else values
+    judged = values - of_reference if judgement.judged == "ratio" and of_reference is not None else values
     names = [str(night) for night in nights]
-    steps = [_at(series, names, judged, step) for step in found.steps]
-    last = _alarm(series, found, names[-1])
-    if found.drift:
+    steps = [_at(series, names, judged, step) for step in judgement.steps]
+    last = _alarm(series, judgement, names[-1])
+    if judgement.drift:
         return [replace(series, verdict="drift"), *last]
-    return [*(steps or [_without(series, found.detectable)]), *last]
+    return [*(steps or [_without(series, judgement.detectable)]), *last]
 
 
 def _gaps(nights: list[Any]) -> tuple[str, ...]:

@@ -93,14 +93,14 @@ class Comparison:
             return "noise unknown"
         if self.difference is None:
             return "too few runs"
-        found = self.difference.p <= self.level
+        significant = self.difference.p <= self.level
         if self.ratio is None:
             if max(self.b) == 0 == max(self.a):
                 return "same"
-            return self._said(True) if found and max(self.a) == 0 < min(self.b) else "unclear"
+            return self._said(True) if significant and max(self.a) == 0 < min(self.b) else "unclear"
         low, value, high = self.ratio.low, self.ratio.value, self.ratio.high
         assert low is not None and high is not None
-        if found and not WORSE <= value <= BETTER:
+        if significant and not WORSE <= value <= BETTER:
             return self._said(value > BETTER)
         return "same" if low >= WORSE and high <= BETTER else "unclear"
 
@@ -124,21 +124,23 @@ def compared(frame: pl.DataFrame, a: str, b: str) -> list[Comparison]:
 
     They are judged together.
     """
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     groups = frame.group_by("operation", "operation_position", "timing", "metric", maintain_order=True)
     for (operation, position, timing, metric), rows in groups:
         of_a, of_b = (rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b))
-        found.append(Comparison(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b))
-    judged = [one.difference.p for one in found if one.difference]
+        comparisons.append(
+            Comparison(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b)
+        )
+    judged = [one.difference.p for one in comparisons if one.difference]
     level = level_of_all(judged)
-    found = [replace(one, level=level, comparisons=max(len(judged), 1)) for one in found]
+    comparisons = [replace(one, level=level, comparisons=max(len(judged), 1)) for one in comparisons]
     order = list(METRICS)
 
     def place(one: Comparison) -> tuple[int, str, bool, int]:
         first = -1 if one.position is None else one.position
         return first, one.operation or "", one.timing == "intended", order.index(one.metric.name)
 
-    return sorted(found, key=place)
+    return sorted(comparisons, key=place)
 
 
 def measured_of(rows: list[dict[str, Any]]) -> list[float]:

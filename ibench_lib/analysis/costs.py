@@ -46,7 +46,7 @@ def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ra
     # One frame for each setup: what is read out of a frame is kept while the frame is.
     of_setup = {rows["setup"][0]: rows for rows in step_metrics.partition_by("setup")}
     short = set(short_steps(step_metrics).select("setup", "step").iter_rows())
-    found = {}
+    clear = {}
     for place, one in against_base(step_metrics, base, columns).items():
         setup, step, column, name = place
         if (setup, step) in short:
@@ -59,8 +59,8 @@ def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ra
                 continue
         most = max(value for side in sides for value in measured(rows, side, step, column))
         if most >= (_SHORTEST_LAG if column == LAG else _DIGITS * metric_of(column).resolution):
-            found[place] = one
-    return found
+            clear[place] = one
+    return clear
 
 
 def fitting_costs(
@@ -80,11 +80,11 @@ def fitting_costs(
     fitting: dict[str, list[Ratio]] = {}
     for name, rate in rates.items():
         for column in (*COSTS, LAG):
-            found = costs.get((setup, step, column, name))
-            if found is None or not found.is_clear or (column in HOST and name in not_known):
+            cost = costs.get((setup, step, column, name))
+            if cost is None or not cost.is_clear or (column in HOST and name in not_known):
                 continue
-            if found.value and (found.value < 1) == (rate.value > 1) and (column == LAG or _limits(rate, found)):
-                fitting.setdefault(column, []).append(found)
+            if cost.value and (cost.value < 1) == (rate.value > 1) and (column == LAG or _limits(rate, cost)):
+                fitting.setdefault(column, []).append(cost)
     _drop_the_same(fitting)
     largest = sorted(fitting, key=lambda column: (-len(fitting[column]), -_size(fitting[column])))[:_MOST_REASONS]
     return {column: fitting[column] for column in largest}
@@ -100,9 +100,9 @@ def telling_costs(setup: str, places: Sequence[tuple[str, str]], costs: Mapping[
     clear: dict[str, list[Ratio]] = {}
     for step, name in places:
         for column in (*COSTS, LAG):
-            found = costs.get((setup, step, column, name))
-            if found and found.is_clear and found.value:
-                clear.setdefault(column, []).append(found)
+            cost = costs.get((setup, step, column, name))
+            if cost and cost.is_clear and cost.value:
+                clear.setdefault(column, []).append(cost)
     _drop_the_same(clear)
     return [column for column in (*COSTS, LAG) if column in clear]
 

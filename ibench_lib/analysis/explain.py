@@ -188,18 +188,18 @@ def _cautions(
 def _settings(chosen: Pair, setup: str) -> list[str]:
     """Which of InnoDB's variables differ that both servers have: more than what the names of the two say may differ."""
     mine = (pl.col("setup") == setup) & pl.col("fact").str.starts_with("innodb_") & (pl.col("fact") != "innodb_version")
-    found = []
+    differing = []
     for row in chosen.facts("variable").filter(mine).sort("fact").to_dicts():
         sides = [row["base_values"], row["dbms_values"]]
         if any(None in side for side in sides):
             continue
         if {*map(_plain, sides[0])} != {*map(_plain, sides[1])}:
             a, b = (" or ".join(side) or "(empty)" for side in sides)
-            found.append(f"{row['fact'].removeprefix('innodb_')} ({a}; {b})")
-    if not found:
+            differing.append(f"{row['fact'].removeprefix('innodb_')} ({a}; {b})")
+    if not differing:
         return []
-    more = f" and {len(found) - _SETTINGS} more, which `ibench compare` lists" if len(found) > _SETTINGS else ""
-    return [f"variables of InnoDB that both have and that differ (A; B): {', '.join(found[:_SETTINGS])}{more}"]
+    more = f" and {len(differing) - _SETTINGS} more, which `ibench compare` lists" if len(differing) > _SETTINGS else ""
+    return [f"variables of InnoDB that both have and that differ (A; B): {', '.join(differing[:_SETTINGS])}{more}"]
 
 
 def _plain(value: str) -> str | float:
@@ -245,29 +245,29 @@ def _terms(
     whole = [[row for row in rows if all(row[name] for name, *_ in wanted)] for rows in sides]
     if not all(whole):
         return ()
-    found = []
+    terms = []
     for name, label, unit in wanted:
         values = [tuple(float(row[name]) for row in rows) for rows in whole]
         means = [fmean(map(math.log, side)) for side in values]
         a, b = (math.exp(mean) for mean in means)
         by_run = (values[0], values[1])
-        found.append(Term(name, label, unit, a, b, means[1] - means[0], by_run, difference=difference(name)))
-    return judged_together(found)
+        terms.append(Term(name, label, unit, a, b, means[1] - means[0], by_run, difference=difference(name)))
+    return judged_together(terms)
 
 
 def _parts(
     wanted: Sequence[tuple[str, str, Quality, str]], sides: Sequence[Sequence[Mapping[str, Any]]], usable: bool
 ) -> tuple[Part, ...]:
     """Parts with a figure on a side. A run without one is left out of that side's mean."""
-    found = []
+    parts = []
     for name, label, quality, where in wanted:
         known = [[row for row in rows if row[name] is not None] for rows in sides]
         if any(known):
             values = [[(row["repeat"], float(row[name])) for row in rows] for rows in known]
             means = [fmean(value for _, value in side) if side else None for side in values]
             difference = _of_sum(values, usable)
-            found.append(Part(name, label, means[0], means[1], quality, where, difference=difference))
-    return judged_together(found)
+            parts.append(Part(name, label, means[0], means[1], quality, where, difference=difference))
+    return judged_together(parts)
 
 
 def _of_sum(values: Sequence[Sequence[tuple[int, float]]], usable: bool) -> Difference | None:
@@ -275,8 +275,12 @@ def _of_sum(values: Sequence[Sequence[tuple[int, float]]], usable: bool) -> Diff
     scale = abs(fmean(value for _, value in values[0])) if values[0] else 0.0
     if not scale:
         return None
-    found = _difference([[(repeat, value / scale) for repeat, value in side] for side in values], usable)
-    return dataclasses.replace(found, value=found.value * scale, se=found.se * scale) if found else None
+    difference = _difference([[(repeat, value / scale) for repeat, value in side] for side in values], usable)
+    return (
+        dataclasses.replace(difference, value=difference.value * scale, se=difference.se * scale)
+        if difference
+        else None
+    )
 
 
 def _difference(sides: Sequence[Sequence[tuple[int, float]]], usable: bool) -> Difference | None:
@@ -355,8 +359,8 @@ def _profile(
 
     def costs(parts: Callable[[str], Sequence[str]]) -> list[PartCost]:
         sides = [[profiled_run(profiled[run]["scpupq"], by_run[run], parts) for run in side] for side in used]
-        found = part_costs(*sides)
-        return found if usable else [dataclasses.replace(one, difference=None) for one in found]
+        costs = part_costs(*sides)
+        return costs if usable else [dataclasses.replace(one, difference=None) for one in costs]
 
     samples = [sum(profiled[run]["samples"] for run in side) for side in used]
     unknown = [_share_unknown(side, by_run) for side in used]
@@ -424,7 +428,7 @@ def _functions(
         owners.setdefault(stack.leaf, Counter())[stack.subsystem] += samples
     of_function = {one.name: one for one in inclusive}
     of_subsystem = {one.name: one for one in subsystems}
-    found = []
+    functions = []
     for cost in costs:
         if is_unknown(cost.name):
             continue
@@ -432,8 +436,8 @@ def _functions(
         own = owners.get(cost.name)
         subsystem = own.most_common(1)[0][0] if own else stack_of(f";{cost.name}").subsystem
         around = (("its caller", of_function.get(caller)), ("its part of the server", of_subsystem.get(subsystem)))
-        found.append(Function(cost, subsystem, caller, _around(cost, around)))
-    return tuple(sorted(found, key=lambda one: (not one.cost.is_clear, one.moved)))
+        functions.append(Function(cost, subsystem, caller, _around(cost, around)))
+    return tuple(sorted(functions, key=lambda one: (not one.cost.is_clear, one.moved)))
 
 
 def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -> Surroundings | None:

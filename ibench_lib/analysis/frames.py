@@ -130,11 +130,11 @@ def median_run(rows: list[dict[str, Any]], column: str) -> dict[str, Any] | None
 
 def middle_runs(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     """`step_id` and `run_id` of the middle one of each result's repeats (`median_run`), else of the first one."""
-    found = []
+    middle = []
     for _, rows in frame.group_by("setup", "step", "dbms", maintain_order=True):
         one = median_run(rows.to_dicts(), column) or rows.sort("repeat").row(0, named=True)
-        found.append({"step_id": one["step_id"], "run_id": one["run_id"]})
-    return pl.DataFrame(found, schema={"step_id": frame.schema["step_id"], "run_id": frame.schema["run_id"]})
+        middle.append({"step_id": one["step_id"], "run_id": one["run_id"]})
+    return pl.DataFrame(middle, schema={"step_id": frame.schema["step_id"], "run_id": frame.schema["run_id"]})
 
 
 def little_covered(frame: pl.DataFrame) -> pl.DataFrame:

@@ -18,10 +18,10 @@ _NUMBERS = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6})(?!\d)|(?!\.?\d))")
 
 def release_of(version: str | None) -> Release | None:
     """(10, 11, 19) of 10.11.19-MariaDB, (9, 7, 0) of 9.7; None for a version that has no place in the order."""
-    found = _NUMBERS.match(version or "")
-    if found is None:
+    match = _NUMBERS.match(version or "")
+    if match is None:
         return None
-    major, minor, patch = (int(number or 0) for number in found.groups())
+    major, minor, patch = (int(number or 0) for number in match.groups())
     return major, minor, patch
 
 
@@ -62,9 +62,9 @@ def dated(flavour: str, release: Release) -> ReleaseDate | None:
 def _dates() -> dict[tuple[str, Release], ReleaseDate]:
     with _DATES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    found: dict[tuple[str, Release], ReleaseDate] = {}
+    dates: dict[tuple[str, Release], ReleaseDate] = {}
     for row in rows:
         release = release_of(row["version"])
         assert release is not None, row
-        found[row["flavour"], release] = ReleaseDate(date.fromisoformat(row["date"]), row["event"] == "tagged")
-    return found
+        dates[row["flavour"], release] = ReleaseDate(date.fromisoformat(row["date"]), row["event"] == "tagged")
+    return dates

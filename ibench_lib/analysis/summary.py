@@ -148,7 +148,7 @@ def _rows(
     less_is_better: bool = False,
 ) -> list[SummaryRow]:
     ratios = against_base(frame if every is None else every, bases, [column])
-    found = []
+    compared = []
     for setup in frame["setup"].unique().sort():
         of_setup = frame.filter(pl.col("setup") == setup)
         short = set(short_steps(of_setup)["step"])
@@ -169,8 +169,8 @@ def _rows(
                 if why:
                     verdict = verdict or "not recorded"
                 one_row = _row(setup, step, name, labels[step], values, bases, shown, verdict, least)
-                found.append(replace(one_row, reason=why))
-    return found
+                compared.append(replace(one_row, reason=why))
+    return compared
 
 
 def _row(

@@ -109,7 +109,7 @@ def _peak(name: str, points: tuple[Point, ...], noise: Noise) -> Peak:
     """Which places are as good as the highest, judged together."""
     best = max(points, key=lambda point: (point.value, -point.x))
     others = {point: noise.difference(_key(name, best.x), _key(name, point.x)) for point in points if point != best}
-    known = {point: found for point, found in others.items() if found is not None}
-    level = level_of_all([found.p for found in known.values()]) if known else LEVEL
-    alike = tuple(point for point, found in known.items() if found.p > level)
+    known = {point: difference for point, difference in others.items() if difference is not None}
+    level = level_of_all([difference.p for difference in known.values()]) if known else LEVEL
+    alike = tuple(point for point, difference in known.items() if difference.p > level)
     return Peak(best, alike, len(known) == len(others))

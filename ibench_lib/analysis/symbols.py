@@ -52,8 +52,8 @@ def short_name(symbol: str) -> str:
     """
     name = _cut(symbol)
     for pattern, other in _rules().aliases:
-        if found := pattern.fullmatch(name):
-            return found.expand(other)
+        if match := pattern.fullmatch(name):
+            return match.expand(other)
     return name
 
 
@@ -144,23 +144,23 @@ def _cut(symbol: str) -> str:
 
 def _without_brackets(name: str) -> str:
     """Without arguments; of templates and lambdas the brackets stay: `<>`, `{lambda#2}`."""
-    found: list[str] = []
+    kept: list[str] = []
     place = 0
     while place < len(name):
         bracket = name[place]
         if bracket not in _PAIRS:
-            found.append(bracket)
+            kept.append(bracket)
             place += 1
             continue
         end = _end_of(name, place)
         if bracket == "<":
-            while found and found[-1] == " ":  # operator<< <int>
-                found.pop()
-            found.append("<>")
+            while kept and kept[-1] == " ":  # operator<< <int>
+                kept.pop()
+            kept.append("<>")
         elif bracket == "{":
-            found.append("{" + _without_brackets(name[place + 1 : end - 1]) + "}")
+            kept.append("{" + _without_brackets(name[place + 1 : end - 1]) + "}")
         place = end
-    return "".join(found)
+    return "".join(kept)
 
 
 def _end_of(name: str, place: int) -> int:

@@ -31,8 +31,8 @@ def why_untested(sides: Sequence[Side]) -> str:
 
 def changes_of_nodes(sides: Sequence[Side], trie: Trie) -> dict[int, Change]:
     """The changes of nodes with enough samples, by their number."""
-    found = _changes(sides, trie, lambda nodes: [str(at) for at in nodes])
-    return {int(name): change for name, change in found.items()}
+    by_name = _changes(sides, trie, lambda nodes: [str(at) for at in nodes])
+    return {int(name): change for name, change in by_name.items()}
 
 
 def changes_of_functions(sides: Sequence[Side], trie: Trie) -> dict[str, Change]:
@@ -56,11 +56,11 @@ def _changes(sides: Sequence[Side], trie: Trie, parts_of: Callable[[list[int]], 
         return RunProfile(cost, sum(paths.values()), parts)
 
     a, b = ([run(cost, paths) for cost, paths in side.by_run] for side in sides)
-    found = {}
+    changes = {}
     for part in part_costs(a, b):
         if part.interval is not None:
-            found[part.name] = Change(*part.interval, part.is_clear)
-    return found
+            changes[part.name] = Change(*part.interval, part.is_clear)
+    return changes
 
 
 def _nodes_of(path: Stack, below: Mapping[tuple[int, str], int]) -> list[int]:
@@ -70,13 +70,13 @@ def _nodes_of(path: Stack, below: Mapping[tuple[int, str], int]) -> list[int]:
     ------
     ValueError : the tree was not made of this stack.
     """
-    found = [0]
+    nodes = [0]
     for name in path:
-        at = found[-1]
+        at = nodes[-1]
         if (at, name) in below:
-            found.append(below[at, name])
+            nodes.append(below[at, name])
             continue
         if (at, SMALL) not in below:
             raise ValueError(f"the tree has no node for {path}")
-        return [*found, below[at, SMALL]]
-    return found
+        return [*nodes, below[at, SMALL]]
+    return nodes

@@ -97,10 +97,10 @@ class Side:
     @cached_property
     def raw(self) -> Counter[str]:
         """The stacks of all recordings, as they were stored."""
-        found: Counter[str] = Counter()
+        stacks: Counter[str] = Counter()
         for recording in self.recordings:
-            found.update(recording.stacks)
-        return found
+            stacks.update(recording.stacks)
+        return stacks
 
     @property
     def samples(self) -> int:
@@ -122,13 +122,13 @@ class Side:
     @cached_property
     def paths(self) -> dict[Stack, tuple[int, float]]:
         """The stacks as graphs show them: samples, and microseconds per operation (0 where these are not known)."""
-        found: dict[Stack, tuple[int, float]] = {}
+        costs: dict[Stack, tuple[int, float]] = {}
         for recording in self.recordings:
             for stack, samples in recording.stacks.items():
                 path = path_of(stack, self.known)
-                before, us = found.get(path, (0, 0.0))
-                found[path] = before + samples, us + samples * (recording.us_per_sample or 0.0)
-        return found
+                before, us = costs.get(path, (0, 0.0))
+                costs[path] = before + samples, us + samples * (recording.us_per_sample or 0.0)
+        return costs
 
     @cached_property
     def by_run(self) -> list[tuple[float, dict[Stack, int]]]:
@@ -214,11 +214,11 @@ def side_of(stacks: pl.DataFrame, profiled: pl.DataFrame) -> Side | None:
     if not used:
         return None
     worth = {row["run_id"]: row["scpupq"] and row["scpupq"] / row["samples"] / len(used) for row in used}
-    found: dict[tuple[str, int], dict[str, int]] = {}
+    by_tick: dict[tuple[str, int], dict[str, int]] = {}
     for run_id, tick, stack, samples in stacks.select("run_id", "tick", "stack", "samples").iter_rows():
         if run_id in worth:
-            found.setdefault((run_id, tick), {})[stack] = samples
-    recordings = tuple(Recording(*key, worth[key[0]], of) for key, of in sorted(found.items()))
+            by_tick.setdefault((run_id, tick), {})[stack] = samples
+    recordings = tuple(Recording(*key, worth[key[0]], of) for key, of in sorted(by_tick.items()))
     name = str(used[0]["dbms"])
     seconds = sum(row["seconds"] or 0.0 for row in used) or None
     return Side(_dated(name, used), name, recordings, _frequency(used), seconds)
@@ -248,11 +248,11 @@ def dip_sides(stacks: pl.DataFrame, profiled: pl.DataFrame, recorded: pl.DataFra
             else None
             for row in sums.to_dicts()
         }
-        found: dict[tuple[str, int], dict[str, int]] = {}
+        by_tick: dict[tuple[str, int], dict[str, int]] = {}
         of_side = stacks.join(mine.select("run_id", "tick"), on=["run_id", "tick"], how="semi")
         for run_id, tick, stack, samples in of_side.select("run_id", "tick", "stack", "samples").iter_rows():
-            found.setdefault((run_id, tick), {})[stack] = samples
-        recordings = tuple(Recording(*key, worth[key[0]], of) for key, of in sorted(found.items()))
+            by_tick.setdefault((run_id, tick), {})[stack] = samples
+        recordings = tuple(Recording(*key, worth[key[0]], of) for key, of in sorted(by_tick.items()))
         seconds, in_dips = (sum(mine[of].drop_nulls().to_list()) for of in ("seconds", "dip_s"))
         part = f" ({in_dips:.1f} of {seconds:.0f} s)" if in_dips else ""
         dated = _dated(f"{name} {what}{part}", rows)

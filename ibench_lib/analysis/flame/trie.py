@@ -29,10 +29,10 @@ class Node:
 
     def callee(self, name: str) -> Node:
         """The node of a function that this one calls; it is made if there is none."""
-        found = self.callees.get(name)
-        if found is None:
-            found = self.callees[name] = Node(name, [0] * len(self.own), [0.0] * len(self.own_us))
-        return found
+        callee = self.callees.get(name)
+        if callee is None:
+            callee = self.callees[name] = Node(name, [0] * len(self.own), [0.0] * len(self.own_us))
+        return callee
 
     def add(self, other: Node) -> None:
         """Take over what another node has of its own."""
@@ -52,30 +52,30 @@ class Trie:
     @property
     def totals(self) -> list[list[int]]:
         """Samples of each node with those of its callees, by side."""
-        found = [list(own) for own in self.own]
-        for at in range(len(found) - 1, 0, -1):
-            above = found[self.parent[at]]
-            for side, samples in enumerate(found[at]):
+        totals = [list(own) for own in self.own]
+        for at in range(len(totals) - 1, 0, -1):
+            above = totals[self.parent[at]]
+            for side, samples in enumerate(totals[at]):
                 above[side] += samples
-        return found
+        return totals
 
     @property
     def totals_us(self) -> list[list[float]]:
         """CPU microseconds per operation of each node with its callees, by side."""
-        found = [list(own) for own in self.own_us]
-        for at in range(len(found) - 1, 0, -1):
-            above = found[self.parent[at]]
-            for side, us in enumerate(found[at]):
+        totals = [list(own) for own in self.own_us]
+        for at in range(len(totals) - 1, 0, -1):
+            above = totals[self.parent[at]]
+            for side, us in enumerate(totals[at]):
                 above[side] += us
-        return found
+        return totals
 
     def path(self, at: int) -> Stack:
         """The names from below the root to a node."""
-        found: list[str] = []
+        names: list[str] = []
         while at > 0:
-            found.append(self.names[at])
+            names.append(self.names[at])
             at = self.parent[at]
-        return tuple(reversed(found))
+        return tuple(reversed(names))
 
 
 def trie_of(sides: Sequence[Weighed], most_nodes: int = MOST_NODES) -> Trie:
@@ -93,15 +93,15 @@ def trie_of(sides: Sequence[Weighed], most_nodes: int = MOST_NODES) -> Trie:
 
 def _sum_below(root: Node) -> dict[int, tuple[list[int], list[float]]]:
     """Totals of each node by its identity."""
-    found: dict[int, tuple[list[int], list[float]]] = {}
+    totals: dict[int, tuple[list[int], list[float]]] = {}
     for node in _from_the_leaves(root):
         samples, us = list(node.own), list(node.own_us)
         for callee in node.callees.values():
-            more, more_us = found[id(callee)]
+            more, more_us = totals[id(callee)]
             samples = [one + other for one, other in zip(samples, more, strict=True)]
             us = [one + other for one, other in zip(us, more_us, strict=True)]
-        found[id(node)] = samples, us
-    return found
+        totals[id(node)] = samples, us
+    return totals
 
 
 def _from_the_leaves(root: Node) -> Iterable[Node]:
