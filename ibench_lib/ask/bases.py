@@ -45,24 +45,24 @@ class Bases:
 
     def groups(self, names: Iterable[str]) -> dict[str, list[str]]:
         """Base -> which of these dbms are compared with it, but not with themselves; the first base is first."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for name in names:
             base = self.of(name)
-            found.setdefault(base, [])
+            groups.setdefault(base, [])
             if name != base:
-                found[base].append(name)
-        first = {self.first: found.pop(self.first)} if self.first in found else {}
-        return first | {base: others for base, others in found.items() if others}
+                groups[base].append(name)
+        first = {self.first: groups.pop(self.first)} if self.first in groups else {}
+        return first | {base: others for base, others in groups.items() if others}
 
     def ordered(self, names: Sequence[str]) -> list[str]:
         """These dbms build by build, each base before those that are compared with it; as they are with one base."""
         if not self.by_build:
             return list(names)
-        found: list[str] = []
+        ordered: list[str] = []
         for base in self.names:
-            found += [name for name in names if name == base]
-            found += [name for name in names if name not in self.names and self.of(name) == base]
-        return found
+            ordered += [name for name in names if name == base]
+            ordered += [name for name in names if name not in self.names and self.of(name) == base]
+        return ordered
 
     def __str__(self) -> str:
         return "the base of the same build" if self.by_build else self.first
@@ -90,11 +90,11 @@ def chosen_bases(cells: Sequence[tuple[str, str, str]], base: str = "") -> Bases
     if base in builds:
         return Bases((base,), builds)
     if base:
-        found: dict[str, str] = {}
+        by_build: dict[str, str] = {}
         for dbms, build, config in cells:
             if config == base:
-                found.setdefault(build, dbms)
-        return Bases(tuple(found.values()), builds) if found else None
+                by_build.setdefault(build, dbms)
+        return Bases(tuple(by_build.values()), builds) if by_build else None
     if not cells:
         return Bases()
     first, _, config = cells[0]

@@ -37,8 +37,8 @@ class Pair(Selection):
 
     def facts(self, source: str) -> pl.DataFrame:
         """What differs of one source of `fact_diff` and may tell something; of variables those of both."""
-        found = self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
-        return found.filter(~ONLY_A & ~ONLY_B) if source == "variable" else found
+        differing = self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
+        return differing.filter(~ONLY_A & ~ONLY_B) if source == "variable" else differing
 
     def variables_of_one(self, only: pl.Expr) -> pl.DataFrame:
         """The variables that only one server has: `only` is ONLY_A or ONLY_B."""
@@ -89,8 +89,8 @@ class Pair(Selection):
         tables: dict[str, dict[str, dict[int, float]]] = {}
         for step, name, repeat, value in rows.select("step", "dbms", "repeat", column).iter_rows():
             tables.setdefault(step, {}).setdefault(name, {})[repeat] = value
-        found = differences_of(tables, lambda name: self.base if name == self.other else name, no_results(rows))
-        return {step: one for (step, _), one in found.items()}
+        differences = differences_of(tables, lambda name: self.base if name == self.other else name, no_results(rows))
+        return {step: one for (step, _), one in differences.items()}
 
     def _values(self, which: pl.Expr) -> pl.DataFrame:
         values = self.values()
@@ -132,7 +132,7 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     called = [known[of_side[0]] if of_side else "" for of_side in ids]
     not_compared = tuple(_standing(runs, name) for name in names if name not in (a, b))
     others = tuple(runs.filter(~pl.col("dbms").is_in([a, b]))["run_id"]) if a and b else ()
-    found = replace(
+    pair = replace(
         narrowed,
         bases=bases(called[0]),
         other=called[1],
@@ -143,9 +143,9 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
         palette=chosen.palette,
     )
     if chosen.ahead is None:
-        return found
+        return pair
     chosen.ahead.stop()
-    return replace(found, ahead=begun_ahead(chosen.lake, found._own))
+    return replace(pair, ahead=begun_ahead(chosen.lake, pair._own))
 
 
 def _standing(runs: pl.DataFrame, name: str) -> str:

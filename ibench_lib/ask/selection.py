@@ -162,8 +162,8 @@ class Questions:
 
 def _repeats(runs: pl.DataFrame) -> str:
     """A cell of the table: the numbers of the repeats, with the status of those that did not complete."""
-    found = runs.sort("repeat").select("repeat", "status").rows()
-    said = ", ".join(f"r{repeat}" if status == "complete" else f"r{repeat} {status}" for repeat, status in found)
+    statuses = runs.sort("repeat").select("repeat", "status").rows()
+    said = ", ".join(f"r{repeat}" if status == "complete" else f"r{repeat} {status}" for repeat, status in statuses)
     return f"<td>{html.escape(said)}</td>"
 
 
@@ -228,34 +228,34 @@ def choose(
     if repeats:
         of_experiment &= known["repeat"].is_in(list(repeats))
     of_experiment |= _fits(known["experiment"], [experiment]) & known["excluded"].is_not_null()
-    found = known.filter(of_experiment | known["run_id"].is_in(list(runs)))
+    candidates = known.filter(of_experiment | known["run_id"].is_in(list(runs)))
     left = [glob for glob in exclude if not _fits(known["run_id"], [glob]).any()]
     _check("run", left, known["run_id"], "in the lake")
-    here = pl.when(_fits(found["run_id"], exclude)).then(pl.lit("excluded by this post"))
-    found = found.with_columns(here.otherwise(pl.col("excluded")).alias("excluded"))
+    here = pl.when(_fits(candidates["run_id"], exclude)).then(pl.lit("excluded by this post"))
+    candidates = candidates.with_columns(here.otherwise(pl.col("excluded")).alias("excluded"))
     without = {
         row["run_id"]: row["excluded"]
-        for row in found.filter(pl.col("excluded").is_not_null()).iter_rows(named=True)
+        for row in candidates.filter(pl.col("excluded").is_not_null()).iter_rows(named=True)
         if (not dbms or any(fnmatchcase(row["dbms"], glob) for glob in dbms))
         and (not setups or row["setup"] in setups)
         and (not repeats or row["repeat"] in repeats)
     }
-    found = found.filter(pl.col("excluded").is_null())
-    if found.is_empty():
+    candidates = candidates.filter(pl.col("excluded").is_null())
+    if candidates.is_empty():
         return Selection(lake, [], list(steps), bases(base), points, excluded=without, palette=palette)
     what = experiment if experiment and not runs else "the selection"
     _check(
         "dbms",
-        [glob for glob in dbms if not _fits(found["dbms"], [glob]).any()],
-        found["dbms"],
+        [glob for glob in dbms if not _fits(candidates["dbms"], [glob]).any()],
+        candidates["dbms"],
         f"in any run of {what}",
     )
     if dbms:
-        found = found.filter(_fits(found["dbms"], dbms))
-    _check("setup", setups, found["setup"], f"in any run of {what}")
+        candidates = candidates.filter(_fits(candidates["dbms"], dbms))
+    _check("setup", setups, candidates["setup"], f"in any run of {what}")
     if setups:
-        found = found.filter(pl.col("setup").is_in(list(setups)))
-    everything = Selection(lake, found["run_id"].to_list(), [], Bases(), points)
+        candidates = candidates.filter(pl.col("setup").is_in(list(setups)))
+    everything = Selection(lake, candidates["run_id"].to_list(), [], Bases(), points)
     cells = everything.runs.sort("dbms_position")
     _check("step", steps, everything.ask("steps")["step"], f"in any run of {what}")
     if base not in cells["dbms"]:

@@ -21,8 +21,8 @@ class _ByForm:
         other = "mapping" if "mapping" in members else "word"
 
         def form(value: Any) -> str:
-            found = "word" if isinstance(value, str) else "list" if isinstance(value, list) else "mapping"
-            return found if found in members else other
+            kind = "word" if isinstance(value, str) else "list" if isinstance(value, list) else "mapping"
+            return kind if kind in members else other
 
         choices = {name: handler.generate_schema(member) for name, member in members.items()}
         return core_schema.tagged_union_schema(choices, form)

@@ -26,9 +26,9 @@ def find_chromium(workspace: Workspace) -> Path | None:
         return Path(named)
     search = f"{os.environ.get('PATH', '')}:{_FOLDERS}"
     for name in _NAMES:
-        found = shutil.which(name, path=search)
-        if found:
-            return Path(found)
+        path = shutil.which(name, path=search)
+        if path:
+            return Path(path)
     launcher = workspace.build_dir(_FOLDER) / _LAUNCHER
     return launcher if launcher.is_file() else None
 
@@ -51,10 +51,10 @@ def install_chromium(workspace: Workspace) -> Path:
             debian.install(_PACKAGES, as_root)
     except IbenchError as error:
         raise IbenchError(f"Chromium: {error.what}", hint=by_hand, detail=error.detail) from error
-    found = find_chromium(workspace)
-    if found is None:
+    chromium = find_chromium(workspace)
+    if chromium is None:
         raise IbenchError("apt's package chromium contains no browser here (Ubuntu's is a stub)", hint=by_hand)
-    return found
+    return chromium
 
 
 def unpack_chromium(workspace: Workspace) -> Path:

@@ -98,8 +98,8 @@ def candidate_version(package: str) -> str | None:
     if not shutil.which("apt-cache", path=_PATH):
         return None
     said = _run([*_ENV, "apt-cache", "policy", package]).stdout
-    found = re.search(r"Candidate: (?:\d+:)?(\d[\d.]*\d)", said)
-    return found[1] if found else None
+    match = re.search(r"Candidate: (?:\d+:)?(\d[\d.]*\d)", said)
+    return match[1] if match else None
 
 
 def has_debian_archive() -> bool:
@@ -129,13 +129,13 @@ def _suite_sources(suite: str, scratch: Path) -> Path:
 
 def library_folders(root: Path) -> list[Path]:
     """Folders below an unpacked `root` that hold shared libraries: what LD_LIBRARY_PATH needs, in a fixed order."""
-    found = {
+    packages = {
         library.parent
         for top in ("lib", "usr/lib")
         for library in (root / top).rglob("lib*.so*")
         if (root / top).is_dir()
     }
-    return sorted(found)
+    return sorted(packages)
 
 
 def write_launcher(root: Path, name: str, program: str, exports: Sequence[str] = ()) -> Path:

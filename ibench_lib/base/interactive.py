@@ -10,8 +10,8 @@ from typing import Any
 
 def session() -> Any:
     """The IPython shell of this process; None outside of IPython and JupyterLab."""
-    found = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return found() if found is not None else None
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_ipython() if get_ipython is not None else None
 
 
 def show_as(kind: type, html: Callable[[Any], str | None], text: Callable[[Any], str | None]) -> None:

@@ -191,16 +191,16 @@ def _own_names() -> list[str]:
 
 def _homes() -> list[Path]:
     """The home that the environment names, and that of the account; in a container there may be neither."""
-    found = [os.environ.get("HOME", "")]
+    homes = [os.environ.get("HOME", "")]
     with suppress(KeyError):
-        found.append(pwd.getpwuid(os.getuid()).pw_dir)
-    return [Path(home) for home in found if home.startswith("/")]
+        homes.append(pwd.getpwuid(os.getuid()).pw_dir)
+    return [Path(home) for home in homes if home.startswith("/")]
 
 
 def _people() -> list[str]:
     """The account that we run as, where it is a person's, and the one that became root by sudo."""
-    found = [os.environ.get("SUDO_USER", "")]
+    names = [os.environ.get("SUDO_USER", "")]
     with suppress(KeyError):
         account = pwd.getpwuid(os.getuid())
-        found += [account.pw_name] if account.pw_uid >= _FIRST_ACCOUNT_OF_A_PERSON else []
-    return [name for name in found if name and name != "root"]
+        names += [account.pw_name] if account.pw_uid >= _FIRST_ACCOUNT_OF_A_PERSON else []
+    return [name for name in names if name and name != "root"]

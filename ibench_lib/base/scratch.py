@@ -73,8 +73,8 @@ def sweep_scratch(prefix: str = PREFIX, parent: Path | None = None) -> list[Path
 
 
 def _is_dead(folder: Path) -> bool:
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         return False
     try:
         descriptor = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -91,12 +91,12 @@ def _is_dead(folder: Path) -> bool:
 
 def _was_never_marked(folder: Path, prefix: str) -> bool:
     """Whether it is as `tempfile` makes one, private and of such a name, and nobody has put a marker into it by now."""
-    found = folder.lstat()
+    status = folder.lstat()
     return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid == os.geteuid()
-        and stat.S_IMODE(found.st_mode) == 0o700
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.geteuid()
+        and stat.S_IMODE(status.st_mode) == 0o700
         and re.fullmatch("[a-z0-9_]{8}", folder.name.removeprefix(prefix)) is not None
-        and time.time() - found.st_ctime >= YOUNG_S
+        and time.time() - status.st_ctime >= YOUNG_S
         and not (folder / MARKER).exists()
     )

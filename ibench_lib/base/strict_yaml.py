@@ -184,10 +184,10 @@ def _too_much(text: str) -> tuple[int, str] | None:
 
 def _unusable(value: str, plain: bool) -> str | None:
     """What is wrong with a text, apart from its place."""
-    if found := _SURROGATE.search(value):
-        return f"U+{ord(found[0]):04X} is half a character"
-    if found := _CONTROL.search(value):
-        return f"control character U+{ord(found[0]):04X} is not allowed"
+    if match := _SURROGATE.search(value):
+        return f"U+{ord(match[0]):04X} is half a character"
+    if match := _CONTROL.search(value):
+        return f"control character U+{ord(match[0]):04X} is not allowed"
     if plain and _WHOLE_NUMBER.fullmatch(value) and not _fits_64_bits(value.replace("_", "").lower()):
         return f"{value[:20]}{'...' if len(value) > 20 else ''} has more than 64 bits"
     return None
@@ -288,9 +288,9 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for argument in get_args(annotation):
-        found = _model_in(argument)
-        if found:
-            return found
+        model = _model_in(argument)
+        if model:
+            return model
     return None
 
 

@@ -63,7 +63,7 @@ def differences(first: ServerConfig, second: ServerConfig, known: KnownOptions) 
     """Options that mean something else in two configurations; one set to its default equals one not set."""
     canonical = first.syntax.canonical
     sides = [{meaning(option, known)[0]: option for option in config.options} for config in (first, second)]
-    found = []
+    differences = []
     for name in sorted({*sides[0], *sides[1]}):
         options = [side.get(name) for side in sides]
         values = [None if option is None else meaning(option, known)[1] for option in options]
@@ -72,8 +72,8 @@ def differences(first: ServerConfig, second: ServerConfig, known: KnownOptions) 
         # What has no default, such as log_bin, is off.
         if canonical(_OFF if left is None else left) != canonical(_OFF if right is None else right):
             origins = [None if option is None else option.origin for option in options]
-            found.append(Difference(name, values[0], values[1], default, *origins))
-    return found
+            differences.append(Difference(name, values[0], values[1], default, *origins))
+    return differences
 
 
 def differences_of_builds(
@@ -89,7 +89,7 @@ def differences_of_builds(
     }
     both = known[0].defaults.keys() & known[1].defaults.keys()
     places = {name for name in both if any("/" in of.defaults[name] for of in known)}
-    found = []
+    changed = []
     for name in sorted(names | (both - places)):
         one, other = (_effective(name, config, of) for config, of in zip((first, second), known, strict=True))
         if one.value is None or other.value is None:
@@ -97,8 +97,8 @@ def differences_of_builds(
         else:
             same = first.syntax.canonical(one.value) == first.syntax.canonical(other.value)
         if not same:
-            found.append((name, one, other))
-    return found
+            changed.append((name, one, other))
+    return changed
 
 
 def _effective(name: str, config: ServerConfig, known: KnownOptions) -> EffectiveOption:

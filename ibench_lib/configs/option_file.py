@@ -49,7 +49,7 @@ def parse(text: str, name: str, folder: Path | None = None) -> list[Line]:
 
 def with_included(path: Path) -> list[Path]:
     """A file and those that it includes, as far as they can be read and lie in its folder: what must travel with it."""
-    folder, found, left = path.parent.resolve(), [path], [path]
+    folder, known, left = path.parent.resolve(), [path], [path]
     while left:
         try:
             lines = [line.strip() for line in text_of(left.pop(), str(path)).splitlines()]
@@ -64,10 +64,10 @@ def with_included(path: Path) -> list[Path]:
                 files = sorted(named.glob("*.cnf")) if directive == "!includedir" else [named]
             except (OSError, ValueError):
                 continue
-            new = [file for file in files if file not in found and file.resolve().is_relative_to(folder)]
-            found += new
+            new = [file for file in files if file not in known and file.resolve().is_relative_to(folder)]
+            known += new
             left += new
-    return found
+    return known
 
 
 def render(key: str, value: str | None) -> str:

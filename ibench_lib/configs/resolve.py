@@ -149,10 +149,10 @@ def complete(path: Path, rules: Rules, scale: float, last: Sequence[GeneratedFra
 
 def names(folder: Path | None = None) -> dict[str, list[Path]]:
     """Every configuration there is, by name, with its files."""
-    found: dict[str, list[Path]] = {}
+    by_name: dict[str, list[Path]] = {}
     for path in [*(fragments_in(folder) if folder else []), *_shipped()]:
-        found.setdefault(path.name.split(".")[0], []).append(path)
-    return dict(sorted(found.items()))
+        by_name.setdefault(path.name.split(".")[0], []).append(path)
+    return dict(sorted(by_name.items()))
 
 
 def suffixes() -> set[str]:
@@ -188,7 +188,7 @@ def _find(name: str, rules: Rules, folder: Path | None) -> Path:
 
 def _in_range(place: Path, stem: str, rules: Rules) -> list[Path]:
     """The file whose name states a range of releases, first and last included, that has this one; or none."""
-    found, suffix = [], rules.syntax.suffix
+    paths, suffix = [], rules.syntax.suffix
     for path in sorted(place.glob(f"{stem}*-to-*{suffix}")):
         match = _RANGE.fullmatch(path.name.removeprefix(stem).removesuffix(suffix))
         if match is None:
@@ -198,13 +198,13 @@ def _in_range(place: Path, stem: str, rules: Rules) -> list[Path]:
             )
         first, last = (tuple(map(int, bound.split("."))) for bound in match.groups())
         if first <= rules.release[: len(first)] and rules.release[: len(last)] <= last:
-            found.append(path)
-    if len(found) > 1:
+            paths.append(path)
+    if len(paths) > 1:
         raise ConfigError(
-            f"{' and '.join(path.name for path in found)} in {place} are both for {rules.server}",
+            f"{' and '.join(path.name for path in paths)} in {place} are both for {rules.server}",
             hint="ranges of one name must not overlap",
         )
-    return found
+    return paths
 
 
 def _name(line: Line) -> str:
@@ -278,12 +278,12 @@ def _scaled(options: list[Option], rules: Rules, scale: float) -> list[Option]:
 
 
 def _full_size(option: Option, rules: Rules) -> int:
-    found = rules.syntax.size(option.value or "")
-    if found is None:
+    size = rules.syntax.size(option.value or "")
+    if size is None:
         raise ConfigError(
             f"{option.origin}: {option.key} is scaled and needs a size such as 80G, not {option.value!r:.80}"
         )
-    return found
+    return size
 
 
 def _number_of_files(option: Option) -> int:

@@ -229,20 +229,20 @@ IMPORTER = IibenchFolders()
 
 def _named(file: File, source: Source) -> _Client:
     path = source.where(file.name)
-    found = _NAME.fullmatch(file.name.rpartition("/")[2])
-    if found is None:
+    match = _NAME.fullmatch(file.name.rpartition("/")[2])
+    if match is None:
         raise refusal(
             path, 1, "a log of iibench.py is called o.ib.dop<clients>.<client>", "import its folder as it was"
         )
-    return _Client(file.name, path, int(found[1]), int(found[2]))
+    return _Client(file.name, path, int(match[1]), int(match[2]))
 
 
 def _step_of(folders: Sequence[str], client: _Client) -> tuple[str, tuple[int, int]]:
     """The name of the step that the innermost folder is called after, and its place among the others."""
     folder = folders[-1] if folders else ""
     for pattern, form in _STEPS:
-        if found := pattern.fullmatch(folder):
-            name = form.format(*found.groups()).replace("qq", "q")
+        if match := pattern.fullmatch(folder):
+            name = form.format(*match.groups()).replace("qq", "q")
             number = re.search(r"\.L(\d+)", folder)
             place = (_WRITES.index(name), 0) if name in _WRITES else (len(_WRITES), int(number[1]) if number else 0)
             return name, place
@@ -334,16 +334,16 @@ def _small(values: Numbers) -> Numbers:
 def _sound(rows: Mapping[str, Numbers], per_commit: int) -> Numbers:
     """Whether each row goes on from the line before it."""
     passed = np.diff(rows["t_sec"], prepend=0.0)
-    found: Numbers = (passed > 0) & (np.abs(passed - rows["i_sec"]) <= _OFF_S)
+    fitting: Numbers = (passed > 0) & (np.abs(passed - rows["i_sec"]) <= _OFF_S)
     for total, rate in _RATES.items():
         if total not in rows:
             continue
         grown = rows[total] - rows[f"before {total}"]
-        found &= grown >= 0
+        fitting &= grown >= 0
         if rate in rows:  # a time of one decimal is up to a twentieth of a second off
             slack = 0.1 * grown + 0.1 * rows[rate] + 1 + 2 * max(per_commit, _QUERIES_A_COUNT)
-            found &= np.abs(grown - rows[rate] * rows["i_sec"]) <= slack
-    return found
+            fitting &= np.abs(grown - rows[rate] * rows["i_sec"]) <= slack
+    return fitting
 
 
 def _take(client: _Client, number: int, text: str, blocks: LineBlocks) -> bool:
@@ -368,23 +368,23 @@ def _take(client: _Client, number: int, text: str, blocks: LineBlocks) -> bool:
         client.trouble = client.trouble or number
         return False
     client.end_line = number
-    if found := _GET_MIN.fullmatch(text):
-        client.get_min = client.get_min or (int(found[1]), float(found[2]))
-    elif found := _COUNTS.fullmatch(text):
-        name = found[1].strip()
+    if match := _GET_MIN.fullmatch(text):
+        client.get_min = client.get_min or (int(match[1]), float(match[2]))
+    elif match := _COUNTS.fullmatch(text):
+        name = match[1].strip()
         if name in client.histograms:
             return False
-        client.histograms[name] = [int(one) for one in found.groups()[1:-1]]
-        client.slowest_s[name] = float(found.groups()[-1])
-    elif found := _QUERIES.fullmatch(text):
+        client.histograms[name] = [int(one) for one in match.groups()[1:-1]]
+        client.slowest_s[name] = float(match.groups()[-1])
+    elif match := _QUERIES.fullmatch(text):
         threads = int(client.options.get("query_threads") or 1)
         if client.queries is not None and threads == 1:
             return False
-        client.queries = (client.queries or 0) + int(found[1])
-    elif (found := _CREATED.fullmatch(text)) and client.created_s is None:
-        client.created_s = float(found[1])
-    elif (found := _TOTALS.fullmatch(text)) and client.retries is None:
-        client.retries = [int(one) for one in found.groups()[2:]]
+        client.queries = (client.queries or 0) + int(match[1])
+    elif (match := _CREATED.fullmatch(text)) and client.created_s is None:
+        client.created_s = float(match[1])
+    elif (match := _TOTALS.fullmatch(text)) and client.retries is None:
+        client.retries = [int(one) for one in match.groups()[2:]]
     else:
         return bool(_EDGES.fullmatch(text) or _GET_MINS.fullmatch(text))
     return True
@@ -392,14 +392,14 @@ def _take(client: _Client, number: int, text: str, blocks: LineBlocks) -> bool:
 
 def _options(text: str) -> dict[str, int | str]:
     """Options of the load: numbers and the engine, no user, password, host or path."""
-    found: dict[str, int | str] = {}
+    values: dict[str, int | str] = {}
     for word in text.split():
         name, equals, value = word.removeprefix("--").partition("=")
         if equals and name in _OPTIONS and re.fullmatch(_OPTIONS[name], value, re.ASCII):
-            found[name] = int(value) if value.isdecimal() else value
+            values[name] = int(value) if value.isdecimal() else value
         elif not equals and name in _FLAGS:
-            found[name] = 1
-    return found
+            values[name] = 1
+    return values
 
 
 def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings: Sequence[Remark]) -> ImportedRun:
@@ -423,7 +423,7 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
         if step.name in ("l.i0", "l.x"):
             loaded = existing
         start_s += step.duration_s
-    kept = {table: found for table, found in rows.items() if found}
+    kept = {table: columns for table, columns in rows.items() if columns}
     return ImportedRun(
         setup=setup,
         dbms=dbms,
@@ -472,7 +472,7 @@ def _failure(step: _Folder) -> Remark | None:
 
 def _tails(step: _Folder) -> list[Remark]:
     """What the lines of a client have less, or more, than its end."""
-    found = []
+    remarks = []
     if step.name == "l.x":
         return []
     for client in step.clients:
@@ -482,8 +482,8 @@ def _tails(step: _Folder) -> list[Remark]:
             lines, total = client.last(column), client.total(role) * each
             if lines != total and client.done:
                 what = {"inserter": "inserted rows", "deleter": "deleted rows", "querier": "queries"}[role]
-                found.append(client.remark(f"its lines have {lines:,} {what}, and its end {total:,}"))
-    return found
+                remarks.append(client.remark(f"its lines have {lines:,} {what}, and its end {total:,}"))
+    return remarks
 
 
 def _operation(role: str, step: str) -> str:

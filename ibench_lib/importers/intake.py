@@ -109,12 +109,12 @@ class _Found:
 
 def importers() -> dict[str, Importer]:
     """Every importer that a module of this folder or an installed package defines, by name."""
-    found: dict[str, Importer] = {}
+    known: dict[str, Importer] = {}
     for module in plugins.modules("importers", folder):
         importer: Importer | None = vars(module).get("IMPORTER")
         if importer is not None:
-            found[importer.name] = importer
-    return dict(sorted(found.items()))
+            known[importer.name] = importer
+    return dict(sorted(known.items()))
 
 
 def find_importer(source: Source, name: str | None = None) -> Importer:
@@ -287,13 +287,13 @@ def _there(experiment: str, manifests: list[Manifest], workspace: Workspace) -> 
     runs = reader.sql(
         reader.lake(workspace), "SELECT run_id, fingerprint, experiment FROM runs ORDER BY run_id"
     ).filter(experiment=experiment)
-    found = dict(zip(runs["fingerprint"], runs["run_id"], strict=True))
-    if not found.keys() <= {manifest.cell.fingerprint for manifest in manifests}:
+    run_ids = dict(zip(runs["fingerprint"], runs["run_id"], strict=True))
+    if not run_ids.keys() <= {manifest.cell.fingerprint for manifest in manifests}:
         raise LakeError(
             f"experiment {experiment} already has runs",
             hint="use another name: imported and measured runs cannot share a name",
         )
-    return found
+    return run_ids
 
 
 def _name_apart(manifest: Manifest, workspace: Workspace) -> None:

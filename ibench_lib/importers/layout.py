@@ -47,7 +47,7 @@ def dbms_of(folders: Sequence[str]) -> str | None:
     Before it may stand `x.` or a size such as `20m.`, and behind it `.pk1`, as scripts of others name their folders.
     """
     for folder in reversed(folders):
-        found = _DBMS.fullmatch(_ENDINGS.sub("", folder))
-        if found and found[1].rpartition(".")[2].lower() not in _OF_HOSTS:
-            return found[1]
+        match = _DBMS.fullmatch(_ENDINGS.sub("", folder))
+        if match and match[1].rpartition(".")[2].lower() not in _OF_HOSTS:
+            return match[1]
     return None

@@ -56,9 +56,9 @@ class Lines:
     @property
     def lost(self) -> Lost:
         """The same, as it is said."""
-        found = Lost()
-        found.add(self.not_understood())
-        return found
+        lost = Lost()
+        lost.add(self.not_understood())
+        return lost
 
     def refusal(self, number: int, what: str, hint: str | None = None) -> UsageError:
         """An error that names the file and the line."""

@@ -45,8 +45,8 @@ class Published:
     def recognises(self, file: File) -> str | None:
         """Most of the columns that these tables share, in its first line."""
         header = file.beginning.split("\n", 1)[0].strip().split(",")
-        found = [name for name in _KEYS if name in {column.strip('"') for column in header}]
-        return f"its header has {', '.join(found)}" if len(found) >= 2 else None
+        keys = [name for name in _KEYS if name in {column.strip('"') for column in header}]
+        return f"its header has {', '.join(keys)}" if len(keys) >= 2 else None
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         """One run for each setup and dbms of each table."""

@@ -257,8 +257,8 @@ class SysbenchLogs:
         """The first lines of a log."""
         if _BEGINS in file.beginning:
             return f"it has {_BEGINS!r}"
-        found = re.search(r"^sysbench \d+\.\d+.*\(using .*LuaJIT", file.beginning, re.MULTILINE | re.ASCII)
-        return "it begins as sysbench does" if found else None
+        match = re.search(r"^sysbench \d+\.\d+.*\(using .*LuaJIT", file.beginning, re.MULTILINE | re.ASCII)
+        return "it begins as sysbench does" if match else None
 
     def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         """One run for each dbms and repeat, with a step for each log."""
@@ -302,12 +302,12 @@ def _steps(named: Sequence[tuple[str, str, _Log]]) -> dict[str, dict[str, list[_
     """The logs of each step of each dbms: tests in the order of the files, each with its threads in their order."""
     in_order = sorted(named, key=lambda one: (one[2].file, one[2].line))
     tests = list(dict.fromkeys(test for _, test, _ in in_order))
-    found: dict[str, dict[str, list[_Log]]] = {dbms: {} for dbms, _, _ in in_order}
+    by_step: dict[str, dict[str, list[_Log]]] = {dbms: {} for dbms, _, _ in in_order}
     for dbms, test, log in sorted(in_order, key=lambda one: (tests.index(one[1]), one[2].threads or 0)):
-        same = found[dbms].setdefault(f"{test}.t{log.threads}", [])
+        same = by_step[dbms].setdefault(f"{test}.t{log.threads}", [])
         _require_same(same, log)
         same.append(log)
-    return found
+    return by_step
 
 
 def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
@@ -320,9 +320,9 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
     is_text, is_csv = _TEXT.fullmatch, _CSV.fullmatch
     for first, texts in blocks:
         for number, text in enumerate(texts, start=first):
-            if (found := is_text(text) or is_csv(text)) and log is not None and not log.ended:
+            if (match := is_text(text) or is_csv(text)) and log is not None and not log.ended:
                 numbers.append(number)
-                groups.extend(found.groups())
+                groups.extend(match.groups())
                 continue
             line = text.strip()
             if not line:
@@ -355,31 +355,31 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
 def _take(log: _Log, number: int, line: str) -> bool:
     """Take in a line of a log. Whether it was understood."""
     if not log.ended:
-        if found := _TEXT.fullmatch(line) or _CSV.fullmatch(line):
+        if match := _TEXT.fullmatch(line) or _CSV.fullmatch(line):
             log.intervals.numbers.append(number)
-            log.intervals.texts.extend(found.groups())
+            log.intervals.texts.extend(match.groups())
             return True
         for name, pattern in _HEADER.items():
-            if (found := pattern.fullmatch(line)) and name not in log.header and not log.intervals.begun:
-                log.header[name] = int(found[1])
+            if (match := pattern.fullmatch(line)) and name not in log.header and not log.intervals.begun:
+                log.header[name] = int(match[1])
                 return True
-        if found := _BIN.fullmatch(line):
-            log.printed.setdefault("histogram", []).append([float(found[1]), int(found[2])])
+        if match := _BIN.fullmatch(line):
+            log.printed.setdefault("histogram", []).append([float(match[1]), int(match[2])])
             return True
         return False
     for name, pattern in (_TOTALS | _FAIRNESS).items():
-        if (found := pattern.fullmatch(line)) and name not in log.printed:
-            if name == "events" and int(found[1]) != log.totals.get("transactions"):
+        if (match := pattern.fullmatch(line)) and name not in log.printed:
+            if name == "events" and int(match[1]) != log.totals.get("transactions"):
                 return False  # cut off, or of another log
-            is_count = found[1].isdecimal()
+            is_count = match[1].isdecimal()
             if is_count:
-                log.totals[name] = int(found[1])
-            log.printed[name] = int(found[1]) if is_count else found[1] if "/" in found[1] else float(found[1])
-            if found.lastindex == 2:
-                log.printed[f"{name}_per_s"] = float(found[2])
+                log.totals[name] = int(match[1])
+            log.printed[name] = int(match[1]) if is_count else match[1] if "/" in match[1] else float(match[1])
+            if match.lastindex == 2:
+                log.printed[f"{name}_per_s"] = float(match[2])
             return True
-    if (found := _PERCENTILE.fullmatch(line)) and "latency_percentile_ms" not in log.printed:
-        log.printed |= {"percentile": int(found[1]), "latency_percentile_ms": float(found[2])}
+    if (match := _PERCENTILE.fullmatch(line)) and "latency_percentile_ms" not in log.printed:
+        log.printed |= {"percentile": int(match[1]), "latency_percentile_ms": float(match[2])}
         return True
     return False
 
@@ -507,7 +507,7 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         steps=[
             ImportedStep(step, log.line, _details(step, log), [log.file], log.threads) for step, log in logs.items()
         ],
-        rows={name: found for name, found in rows.items() if found},
+        rows={name: columns for name, columns in rows.items() if columns},
         columns={"ops": _OpsOfSteps(with_seconds)} if with_seconds else {},
         resolution_s=1.0 if with_seconds else None,
         missing=_missing(bool(with_seconds)),
@@ -555,22 +555,22 @@ def _seconds(log: _Log, said: list[Remark]) -> dict[str, Numbers] | None:
         every = f"{log.interval_s} s" if log.interval_s else "an unknown time"
         said.append(log.remark(f"its lines are {every} apart and become no seconds: only its totals were imported"))
         return None
-    found = {"second": log.intervals.ends - 1}
-    found |= {name: np.rint(log.intervals.hundredths(name) / 100).astype(np.int64) for name in _RATES}
+    columns = {"second": log.intervals.ends - 1}
+    columns |= {name: np.rint(log.intervals.hundredths(name) / 100).astype(np.int64) for name in _RATES}
     if not log.is_whole:
-        return found
+        return columns
     totals = _counts(log)
-    rest = {name: total - int(found[name].sum()) for name, total in totals.items() if _total_of(name) in log.totals}
+    rest = {name: total - int(columns[name].sum()) for name, total in totals.items() if _total_of(name) in log.totals}
     if rest["transaction"] < -_DISAGREES * totals["transaction"] - 1:
         said.append(log.remark("its lines have more transactions than its totals: only its totals were imported"))
         return None
     is_gapless = len(log.intervals) == log.last_s
     is_next = is_gapless and log.duration_s - log.last_s <= _LONGEST_S
     last = log.last_s if is_next else max(log.last_s, int(log.duration_s))
-    before = int(found["transaction"][-1])
-    found = {name: np.append(values, last if name == "second" else 0) for name, values in found.items()}
+    before = int(columns["transaction"][-1])
+    columns = {name: np.append(values, last if name == "second" else 0) for name, values in columns.items()}
     for name, left in rest.items():
-        values, position = found[name], len(found[name]) - 1
+        values, position = columns[name], len(columns[name]) - 1
         while left and position >= 0:  # less than the lines have: rounding, taken from the last of them
             values[position], left = max(0, values[position] + left), min(0, int(values[position]) + left)
             position -= 1
@@ -585,7 +585,7 @@ def _seconds(log: _Log, said: list[Remark]) -> dict[str, Numbers] | None:
         _DISAGREES * totals["transaction"], 1.1 * before
     ):
         said.append(log.remark(f"its totals have {rest['transaction']:,} transactions more than its lines"))
-    return found
+    return columns
 
 
 def _total_of(name: str) -> str:
@@ -658,26 +658,26 @@ def _chosen_test(step: str, log: _Log, options: Mapping[str, int | str]) -> dict
 
 def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:
     """What all steps of a run have in common, as far as the logs say it."""
-    found: dict[str, Any] = {
+    options: dict[str, Any] = {
         "clients": 1,
         "threads": sorted({log.threads for log in logs.values() if log.threads}),
         "tests": [{"test": test} for test in dict.fromkeys(step.rpartition(".t")[0] for step in logs)],
     }
     versions = {log.version for log in logs.values()}
     if len(versions) == 1 and None not in versions:
-        found["program"] = {"name": "sysbench", "version": f"sysbench {versions.pop()}"}
+        options["program"] = {"name": "sysbench", "version": f"sysbench {versions.pop()}"}
     for name in ("rand-type", "db-ps-mode"):
         values = {log.command.settings.get(name) if log.command else None for log in logs.values()}
         if len(values) == 1 and None not in values:
-            found[name.replace("-", "_")] = values.pop()
-    return found
+            options[name.replace("-", "_")] = values.pop()
+    return options
 
 
 def _missing(by_second: bool) -> dict[str, str]:
     """Why columns are NULL, as the manifest has it."""
     not_printed, not_said = "sysbench does not print it", "a log does not say it"
     histogram = "sysbench prints a percentile of each interval, which is no histogram and is not imported"
-    found = {
+    reasons = {
         **{f"workers.{name}": not_printed for name in ("rows", "unknown")},
         **{f"workers.{name}": not_said for name in ("cpu_user_s", "cpu_system_s", "unrecorded_s")},
         "steps.history_list_length": not_said,
@@ -685,6 +685,6 @@ def _missing(by_second: bool) -> dict[str, str]:
         "steps.client_bound": "not judged: a log does not say what the client used",
     }
     if by_second:
-        found |= {f"ops.{name}": not_printed for name in ("rows", "unknown", "service_sum_us", "service_max_us")}
-        found |= {f"ops.{name}": histogram for name in ("service_bins", "service_counts")}
-    return found
+        reasons |= {f"ops.{name}": not_printed for name in ("rows", "unknown", "service_sum_us", "service_max_us")}
+        reasons |= {f"ops.{name}": histogram for name in ("service_bins", "service_counts")}
+    return reasons
