@@ -143,7 +143,7 @@ def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
-@answers("tpcc_response_buckets", "No response.", by=["step", "setup", "operation"])
+@answers("tpcc_response_buckets", "No response time was recorded.", by=["step", "setup", "operation"])
 def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Shares of response times of one type in one step, in buckets of 0.2 s (`tpcc_response_buckets`)."""
     step, operation = frame["step"][0], str(frame["operation"][0]).replace("_", " ")
