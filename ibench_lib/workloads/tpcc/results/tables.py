@@ -48,7 +48,7 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default"
         "NOTPM is not tpmC: nothing here was audited.",
         "growth is how much the database's files grew in the step, per committed new order. Files grow by up to 4 MiB "
         "at a time, so no figure is shown for a step with fewer than 10,000 new orders per set of tables.",
-        *interval_notes(frame, ratios),
+        *interval_notes(frame, ratios, base),
         *mark_notes(frame),
     ]
     return grid.draw(palette)
