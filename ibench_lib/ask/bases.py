@@ -7,22 +7,28 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+PREVIOUS = "previous"
+"""As a base: each dbms is compared with the one before it."""
+
 
 @dataclass(frozen=True)
 class Bases:
     """The bases of a comparison.
 
     A configuration is compared with the base of its own build if there is one, else with the first base. A base is
-    compared with the first base, so that builds are compared where they have the same configuration.
+    compared with the first base, so that builds are compared where they have the same configuration. In a chain each
+    dbms is compared with the one before it.
 
     Attributes
     ----------
     names : dbms that others are compared with; empty where there is no run.
     builds : dbms -> its build; needed only with several bases.
+    chain : all dbms in order if each is compared with the one before it; else empty.
     """
 
     names: tuple[str, ...] = ()
     builds: Mapping[str, str] = field(default_factory=dict)
+    chain: tuple[str, ...] = ()
 
     @property
     def first(self) -> str:
@@ -36,6 +42,8 @@ class Bases:
 
     def of(self, dbms: str) -> str:
         """What a dbms is compared with; the first base with itself."""
+        if dbms in self.chain:
+            return self.chain[max(0, self.chain.index(dbms) - 1)]
         if dbms not in self.names:
             build = self.builds.get(dbms)
             for name in self.names:
@@ -64,8 +72,13 @@ class Bases:
             ordered += [name for name in names if name not in self.names and self.of(name) == base]
         return ordered
 
+    @property
+    def said(self) -> str:
+        """What a figure is relative to, in notes on all of them."""
+        return str(self) if self.chain else "the base"
+
     def __str__(self) -> str:
-        return "the base of the same build" if self.by_build else self.first
+        return "the one before it" if self.chain else "the base of the same build" if self.by_build else self.first
 
 
 def bases(base: str | Bases) -> Bases:
@@ -78,9 +91,9 @@ def chosen_bases(cells: Sequence[tuple[str, str, str]], base: str = "") -> Bases
 
     Parameters
     ----------
-    base : a dbms for all; or a configuration, then each build's dbms with it; or empty: the first dbms for all, unless
-        there are several builds and one of them has several configurations. Then each build has a base: its dbms with
-        the configuration of the first dbms, or else the build's first.
+    base : a dbms for all; or a configuration, then each build's dbms with it; or `previous`: the dbms before; or empty:
+        the first dbms for all, unless there are several builds and one of them has several configurations. Then each
+        build has a base: its dbms with the configuration of the first dbms, or else the build's first.
 
     Returns
     -------
@@ -89,6 +102,8 @@ def chosen_bases(cells: Sequence[tuple[str, str, str]], base: str = "") -> Bases
     builds = {dbms: build for dbms, build, _ in cells}
     if base in builds:
         return Bases((base,), builds)
+    if base == PREVIOUS and base not in {config for _, _, config in cells}:
+        return Bases(tuple(builds)[:1], builds, tuple(builds))
     if base:
         by_build: dict[str, str] = {}
         for dbms, build, config in cells:

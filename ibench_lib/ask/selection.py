@@ -73,7 +73,7 @@ class Selection:
     def _own(self) -> dict[str, Any]:
         """The parameters of questions that a selection has."""
         mine = {"runs": self.run_ids, "steps": self.steps, "points": self.points}
-        return mine | {"base": self.base, "bases": list(self.bases.names)}
+        return mine | {"base": self.base, "bases": list(self.bases.names), "chain": list(self.bases.chain)}
 
     def __repr__(self) -> str:
         steps = f", steps {', '.join(self.steps)}" if self.steps else ""
@@ -193,7 +193,7 @@ def choose(
     exclude : ids of runs to leave out, or globs; those that `ibench runs exclude` has excluded are left out as well.
     base : dbms to compare with; or a configuration: each dbms is compared with that of its own build. Empty: the
         first dbms in the order of the experiment file; with several builds that have several configurations, each
-        build's dbms with the configuration of the first.
+        build's dbms with the configuration of the first. "previous": each dbms is compared with the one before it.
     points : how many points a line of a chart may have, 2 to 2000.
     palette : "default", or "classic": green, red, yellow.
 

@@ -66,7 +66,8 @@ Of = Annotated[
 Base = Annotated[
     str,
     typer.Option(
-        help="The base: a result (<build>.<config>), or a configuration, which is then the base of each build.",
+        help="The base: a result (<build>.<config>), or a configuration, which is then the base of each build; "
+        "or `previous`: each is compared with the one before it.",
         autocompletion=known_names.results,
     ),
 ]
@@ -242,7 +243,7 @@ def _needed(rows: Sequence[SummaryRow]) -> str:
 def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list[list[str]]]:
     """Heads and texts for people: the setup only if there are several, names without the build that all have.
 
-    With a base for each build the bases are marked, and each row says what its ratio is relative to.
+    With a base for each build the bases are marked. Where bases differ, each row says what its ratio is relative to.
     """
     from ibench_lib.analysis.frames import short_names
     from ibench_lib.analysis.verdicts import Ratio
@@ -250,10 +251,10 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
 
     named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
     several = len({row.setup for row in rows}) > 1
-    by_build = post.bases.by_build
+    by_build, several_bases = post.bases.by_build, post.bases.by_build or bool(post.bases.chain)
     heads = [
         *(["setup"] if several else []), "step", "dbms", "rate", "median", "lowest to highest", "ratio",
-        *(["relative to"] if by_build else []), "verdict",
+        *(["relative to"] if several_bases else []), "verdict",
     ]  # fmt: skip
     lines = []
     for row in rows:
@@ -269,7 +270,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
                 *([row.setup] if several else []), row.step,
                 named[row.dbms] + " (base)" * (by_build and row.is_base), row.rate,
                 f"{LEAST * row.at_least}{row.value:{spec}}" if known else "-", spread if known else "-", relative,
-                *([named.get(row.base, row.base) if relative else ""] if by_build else []), row.verdict,
+                *([named.get(row.base, row.base) if relative else ""] if several_bases else []), row.verdict,
             ]
         )  # fmt: skip
     return heads, lines

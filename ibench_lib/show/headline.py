@@ -402,7 +402,7 @@ def strips_of(
             places_of.append((f"{where}, {figure.label}{last_words}" if figure.label else where, of_step))
     if not titled:
         return ""
-    whose = named.get(bases.first, bases.first)
+    whose = str(bases) if bases.chain else named.get(bases.first, bases.first)
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
         whose = "the base of its own build" + (f", and of each base to {bases.first}" if of_bases else "")

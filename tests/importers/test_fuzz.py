@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers import iibench, sysbench
+from ibench_lib.importers import iibench, sysbench, tpcc_mysql
 from ibench_lib.importers.importer import Importer, ImportRequest
 from ibench_lib.importers.source import Source
 from tests.importers.iibench_logs import client_log
 from tests.importers.rows import rows_of
 from tests.importers.sysbench_logs import log
+from tests.importers.tpcc_logs import log as tpcc_log
 
 TOLD = ImportRequest("small", "my8033.cy10a")
 OTHER = "   1, trx: 607, 95%: 5.224, 99%: 7.076, max_rt: 17.592, 606|7.066, 61|1.104, 61|14.565, 61|26.283\n" * 3
@@ -29,6 +30,7 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "sysbench": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90)), QUERIES),
     "sysbench, CSV": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90), form="csv"), QUERIES),
     "iibench": (iibench.IMPORTER, "qr500.L1/o.ib.dop1.1", QUERIES, log()),
+    "tpcc-mysql": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(), log()),
 }
 
 

@@ -153,7 +153,7 @@ def test_a_question_can_be_part_of_sql() -> None:
     ]  # fmt: skip
     for name in catalogue.questions():
         values = {"runs": ids, "steps": [], "base": "system.cy10a", "points": 100, "metrics": ["ips", "qps"]}
-        values |= {"bases": ["system.cy10a"]}
+        values |= {"bases": ["system.cy10a"], "chain": []}
         values = {key: value for key, value in values.items() if key in catalogue.parameters_of(name)}
         shown = ", ".join(repr(values[key]) for key in catalogue.DECLARED.findall(catalogue.questions()[name]))
         as_table = reader.sql(lake, f"FROM questions.{name}({shown})")

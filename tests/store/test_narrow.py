@@ -21,7 +21,9 @@ from tests.synthetic import Run, begin_run, end_run, write_runs
 pytestmark = pytest.mark.lake
 
 RUNS = (Run(), Run("b", minute=1), Run("c", minute=2))
-VALUES: dict[str, Any] = {"steps": ["l.i1", "qr100"], "points": 50, "base": "system.b", "bases": ["system.b"]}
+VALUES: dict[str, Any] = {
+    "steps": ["l.i1", "qr100"], "points": 50, "base": "system.b", "bases": ["system.b"], "chain": []
+}  # fmt: skip
 
 
 def about(question: str, runs: list[str]) -> dict[str, Any] | None:

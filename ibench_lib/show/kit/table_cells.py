@@ -34,7 +34,6 @@ LEAST = "≥"
 DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
 ALONE = "A ratio without an interval comes from one run; its noise is unknown."
-_RELATIVE = "its ratio to the base."
 _MARKED = {"better": f"▲ above {BETTER}", "worse": f"▼ below {WORSE}"}
 _PERCENTILE = re.compile(r"(intended_|response_)?p\d+(_intended)?_m?s$")
 NOT_RECORDED = "not recorded"
@@ -246,17 +245,18 @@ def _runs(frame: pl.DataFrame, most: int) -> str:
     return f"{most}" if (each == most).all() else f"up to {most}"
 
 
-def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio]) -> list[str]:
+def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio], base: str | Bases = "") -> list[str]:
     """What stands below a figure; `ratios` are those of the table by step and dbms."""
-    found = list(ratios.values())
+    found, said = list(ratios.values()), bases(base).said
+    relative = f"Below each figure: its ratio to {said}."
     if not found:
         return repeat_notes(frame)
     if repeats(frame) <= 1:
-        return [*repeat_notes(frame), f"Below each figure: {_RELATIVE} With one run nothing is marked."]
+        return [*repeat_notes(frame), f"{relative} With one run nothing is marked."]
     marks = [text for verdict, text in _MARKED.items() if any(one.is_clear and one.verdict == verdict for one in found)]
     return [
         *repeat_notes(frame),
-        f"Below each figure: {_RELATIVE}" + (f" {', '.join(marks)} of the base, and not by chance." if marks else ""),
+        relative + (f" {', '.join(marks)} of {said}, and not by chance." if marks else ""),
         *filter(None, [method_said(found)]),
         *_detectable_notes(ratios),
         *([f"Where a side has only two runs left, {RANGE}"] if any(one.is_range for one in found) else []),

@@ -17,7 +17,9 @@ from ibench_lib.show.kit.theme import inert
 _LEVELS = {"p50_s": "p50", "p99_s": "p99", "p999_s": "p99.9", "max_s": "largest"}
 
 
-@answers("response_percentiles_over_time", "No response.", by=["step", "setup", "operation", "timing"])
+@answers(
+    "response_percentiles_over_time", "No response time was recorded.", by=["step", "setup", "operation", "timing"]
+)
 def response_heat_chart(frame: pl.DataFrame) -> go.Figure:
     """p50, p99, p99.9 and the largest response over time (`response_percentiles_over_time`).
 

@@ -39,7 +39,7 @@ _PERCENTILES = ("p50", "p90", "p99", "p999")
 
 @answers(
     "response_time_histogram",
-    "No response.",
+    "No response time was recorded.",
     by=["step", "setup", "operation"],
     heading="step",
     anchor="histogram",

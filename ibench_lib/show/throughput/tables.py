@@ -33,7 +33,7 @@ def throughput_table(frame: pl.DataFrame, base: str | Bases = "") -> Grid:
         grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
     missed = "✕ missed a target rate."
     grid.notes = [
-        *interval_notes(frame, ratios),
+        *interval_notes(frame, ratios, base),
         *([f"Too short to compare (under {SHORT_S:.0f} s): {joined(left_out)}."] if left_out else []),
         *([missed] if any(cell.mark == "sla_failed" for cell in cells.values()) else []),
         *mark_notes(frame),

@@ -4,6 +4,7 @@
 --
 -- $runs: ids of the runs
 -- $bases: what a dbms is compared with, the base of its build or else the first one; a base with the first one
+-- $chain: all dbms in order if each is compared with the one before it instead; else empty
 WITH chosen AS (
     FROM selected_runs($runs)
     QUALIFY row_number() OVER (PARTITION BY setup, dbms ORDER BY repeat) = 1
@@ -11,7 +12,12 @@ WITH chosen AS (
     SELECT build, arg_min(dbms, list_position($bases, dbms)) AS base
     FROM chosen WHERE list_contains($bases, dbms) GROUP BY ALL
 ), compared AS (
-    SELECT c.*, CASE WHEN list_contains($bases, c.dbms) THEN $bases[1] ELSE coalesce(o.base, $bases[1]) END AS base
+    SELECT c.*,
+        CASE
+            WHEN list_contains($chain, c.dbms) THEN $chain[greatest(1, list_position($chain, c.dbms) - 1)]
+            WHEN list_contains($bases, c.dbms) THEN $bases[1]
+            ELSE coalesce(o.base, $bases[1])
+        END AS base
     FROM chosen c LEFT JOIN of_builds o USING (build)
 ), pairs AS (
     SELECT r.run_id, r.setup, r.dbms, r.dbms_position, r.base, b.run_id AS base_run
@@ -31,4 +37,4 @@ LEFT JOIN config_options b ON b.run_id = p.base_run AND b.name = options.name
 LEFT JOIN config_options o ON o.run_id = p.run_id AND o.name = options.name
 LEFT JOIN server_variables v ON v.run_id = p.run_id AND v.name = options.name
 WHERE b.value IS DISTINCT FROM o.value OR (b.name IS NULL) <> (o.name IS NULL)
-ORDER BY p.setup, list_position($bases, p.base), options.name, p.dbms_position
+ORDER BY p.setup, list_position($chain, p.base), list_position($bases, p.base), options.name, p.dbms_position

@@ -89,7 +89,7 @@ def test_without_short_steps_and_without_an_answer() -> None:
 
 def test_every_declared_question_exists_and_needs_nothing_that_a_selection_has_not() -> None:
     known, declaring = questions(), 0
-    own = {"runs", "steps", "points", "base", "bases"}
+    own = {"runs", "steps", "points", "base", "bases", "chain"}
     for names in public_api.homes().values():
         for name in names:
             function = getattr(ib, name)

@@ -37,7 +37,7 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     grid.notes = [
         "A step is named after its number of requesters. The step control repeats the first measured step of its run "
         "after all others: control.t4 repeats t4.",
-        *interval_notes(frame, ratios),
+        *interval_notes(frame, ratios, base),
         *mark_notes(frame),
     ]
     return grid

@@ -55,11 +55,11 @@ def sysbench_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     grid.notes = [
         "A transaction is one event of the test: with oltp_point_select it is a single SELECT.",
         *(
-            ["Rows of several tests: the geometric mean of their ratios to the base, the lowest and the highest."]
+            [f"Rows of several tests: the mean, lowest and highest ratio to {bases(base).said}; the mean is geometric."]
             if has_groups
             else []
         ),
-        *interval_notes(frame, ratios),
+        *interval_notes(frame, ratios, base),
         *mark_notes(frame),
     ]
     return grid

@@ -159,9 +159,9 @@ def _size(row: dict[str, Any]) -> str:
     processes = count(row["clients"], "process", "processes")
     text = f"{row['setup']}: {size}, {count(row['terminals'], 'terminal')} in {processes}"
     facts = [
-        f"profile {row['profile']}",
+        *([f"profile {row['profile']}"] if row["profile"] else []),
         *(["prepared statements"] if row["protocol"] == "prepared" else []),
-        str(row["isolation"]).replace("_", " "),
+        *([row["isolation"].replace("_", " ")] if row["isolation"] else []),
     ]
     if row["foreign_keys"] not in (None, "none"):
         facts.append(f"foreign keys {row['foreign_keys']}")

@@ -47,7 +47,7 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
         "NOTPM is not tpmC: nothing here was audited.",
         "growth is how much the database's files grew in the step, per committed new order. Files grow by up to 4 MiB "
         "at a time, so no figure is shown for a step with fewer than 10,000 new orders per set of tables.",
-        *interval_notes(frame, ratios),
+        *interval_notes(frame, ratios, base),
         *mark_notes(frame),
     ]
     return grid
@@ -142,7 +142,7 @@ def waves_table(frame: pl.DataFrame) -> Grid:
     return grid
 
 
-@answers("tpcc_response_buckets", "No response.", by=["step", "setup", "operation"])
+@answers("tpcc_response_buckets", "No response time was recorded.", by=["step", "setup", "operation"])
 def response_buckets_table(frame: pl.DataFrame) -> Grid:
     """Shares of response times of one type in one step, in buckets of 0.2 s (`tpcc_response_buckets`)."""
     step, operation = frame["step"][0], str(frame["operation"][0]).replace("_", " ")

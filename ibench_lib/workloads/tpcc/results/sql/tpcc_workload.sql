@@ -7,7 +7,9 @@
 WITH described AS (
     SELECT
         experiment, setup, status, workload::JSON AS w,
-        from_json(workload::JSON->'$.resolved_steps', '[{"kind": "VARCHAR", "seconds": "DOUBLE"}]') AS steps
+        from_json(
+            workload::JSON->'$.resolved_steps', '[{"kind": "VARCHAR", "seconds": "DOUBLE", "ramp_up_s": "DOUBLE"}]'
+        ) AS steps
     FROM selected_runs($runs) WHERE benchmark = 'tpcc' AND workload::JSON->>'$.clients' IS NOT NULL
 )
 SELECT
@@ -21,7 +23,10 @@ SELECT
     coalesce(try_cast(w->'$.drawn_conditions' AS VARCHAR[]), []) AS drawn_conditions,
     coalesce(json_array_length(w->'$.drawn_warehouses'), 0)
         * coalesce(try_cast(w->>'$.setup.sets' AS BIGINT), 1) AS drawn_warehouses,
-    list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds AS ramp_up_s,
+    coalesce(
+        list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds,
+        list_filter(steps, lambda step: step.kind = 'run')[1].ramp_up_s
+    ) AS ramp_up_s,
     list_filter(steps, lambda step: step.kind = 'run')[1].seconds AS run_s,
     count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
 FROM described
