@@ -249,7 +249,7 @@ def marked(noise: Noise, shape: Shape, change: float, tables: int, seed: int) ->
     truth = math.log1p(-change)
     known, any_marked, of_equals, equals, found, changed, held, intervals = (0,) * 8
     for _ in range(tables):
-        differences = _table(random, noise, shape, truth)
+        differences = table_of(random, noise, shape, truth)
         if not differences:
             continue
         known += 1
@@ -258,7 +258,7 @@ def marked(noise: Noise, shape: Shape, change: float, tables: int, seed: int) ->
         any_marked += any(marks)
         for (number, one), mark in zip(differences, marks, strict=True):
             true = truth if number == 1 else 0.0
-            # Its interval holds the truth where a t test does not reject it, which is faster to tell.
+            # Its interval holds the truth where that is not rejected at its level, which is faster to tell.
             held, intervals = held + (replace(one, value=one.value - true).p >= LEVEL), intervals + 1
             if true:
                 found, changed = found + (mark and one.value < 0), changed + 1
@@ -270,7 +270,8 @@ def marked(noise: Noise, shape: Shape, change: float, tables: int, seed: int) ->
     )  # fmt: skip
 
 
-def _table(random: Random, noise: Noise, shape: Shape, truth: float) -> list[tuple[int, Difference]]:
+def table_of(random: Random, noise: Noise, shape: Shape, truth: float) -> list[tuple[int, Difference]]:
+    """The differences of a simulated table, with the place of the dbms; the second has `truth` more than the others."""
     values = noise.make(random, shape.steps, shape.dbms, max(shape.runs, shape.of_base))
     values[:, 1] += truth
     rates = np.exp(values)
@@ -289,9 +290,9 @@ def kept_word(shape: Shape, sd: float, tables: int, seed: int) -> float:
     noise = Noise("", times(sd, 1))
     found = judged = 0
     for _ in range(tables):
-        equal = _table(random, noise, shape, 0.0)
+        equal = table_of(random, noise, shape, 0.0)
         said = equal[0][1].detectable(level_of_all([one.p for _, one in equal]), math.log(BETTER))
-        changed = _table(random, noise, shape, -said)
+        changed = table_of(random, noise, shape, -said)
         level = level_of_all([one.p for _, one in changed])
         of_second = [one for number, one in changed if number == 1]
         found += sum(one.p <= level and one.value < -math.log(BETTER) for one in of_second)

@@ -72,7 +72,7 @@ class Comparison:
             return difference_of(self.b, self.a)
         if self.b_rows[0]["log_se"] is None:
             return None
-        return Difference(*(self.b_rows[0][name] for name in ("log_ratio", "log_se", "log_df")))
+        return Difference(*(self.b_rows[0][name] for name in ("log_ratio", "log_se", "log_df", "log_own_df")))
 
     @property
     def detectable(self) -> float | None:

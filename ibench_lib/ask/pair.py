@@ -55,8 +55,8 @@ class Pair(Selection):
     def values(self) -> pl.DataFrame:
         """The answer of `metric_values`, and of each metric the difference of the logarithms of B and A in the step.
 
-        The difference is `log_ratio`, `log_se` and `log_df`, NULL where the noise is not known. The noise is that of
-        all dbms that were chosen.
+        The difference is `log_ratio`, `log_se`, `log_df` and `log_own_df`, NULL where the noise is not known, and the
+        last one also where a `Difference` has none. The noise is that of all dbms that were chosen.
         """
         values, every = self.ask("metric_values"), self.with_neighbours("metric_values")
         if self.other and self.runs["flavour"].drop_nulls().n_unique() > 1:
@@ -66,10 +66,10 @@ class Pair(Selection):
         found = []
         for place, rows in done.group_by("setup", *_FIGURE, maintain_order=True):
             for step, one in self.differences(rows, "value").items():
-                of = (one.value, one.se, one.df) if one else (None, None, None)
+                of = (one.value, one.se, one.df, one.own_df) if one else (None,) * 4
                 found.append((step, *place, *of))
         names = {name: pl.String() for name in ("step", "setup", *_FIGURE)}
-        figures = {name: pl.Float64() for name in ("log_ratio", "log_se", "log_df")}
+        figures = {name: pl.Float64() for name in ("log_ratio", "log_se", "log_df", "log_own_df")}
         known = pl.DataFrame(found, schema={**names, **figures}, orient="row")
         joined = values.join(known, on=list(names), how="left", nulls_equal=True, maintain_order="left")
         return derived(joined, values, every)

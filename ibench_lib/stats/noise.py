@@ -54,7 +54,7 @@ _FEW_DF = 7.0
 """Degrees of freedom of the others below which a row's variance is put relative to that of all rows, itself too."""
 
 _LEAST_OF_A_ROW = 1.2
-"""Degrees of freedom from which a row's own noise can set it apart in one table: two runs may just be unlucky."""
+"""Degrees of freedom from which a row's own noise tells something in one table: two runs may just be unlucky."""
 
 _ENOUGH_ROWS = 3
 """Rows with repeats from which all tables together tell which of them is noisier."""
@@ -65,21 +65,37 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two rows of logarithms: its estimate, standard error and degrees of freedom."""
+    """The difference of two rows of logarithms: its estimate, standard error and degrees of freedom.
+
+    `own_df`, at most `df`: those that the runs of the two rows have by themselves, where `se` is of their own noise.
+    No interval claims to know more, and what an interval of LEVEL holds is no difference, however many rows say so.
+    """
 
     value: float
     se: float
     df: float
+    own_df: float | None = None
 
     @cached_property
     def p(self) -> float:
-        """The chance of so large a difference between equal rows."""
-        return 2 * t_tail(abs(self.value) / self.se, self.df)
+        """The chance of so large a difference between equal rows: at most LEVEL just where the interval leaves out 0.
+
+        Below LEVEL it is that of `df`, since comparisons that are judged together ask for more there.
+        """
+        times = abs(self.value) / self.se
+        if self.own_df is not None and (by_own := 2 * t_tail(times, self.own_df)) > LEVEL:
+            return by_own
+        return 2 * t_tail(times, self.df)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """The differences that a t test at this level does not reject."""
-        half = t_quantile(level / 2, self.df) * self.se
+        """The differences that are not rejected at this level: it leaves out 0 just where `p` is at most `level`."""
+        half = self._times(level) * self.se
         return self.value - half, self.value + half
+
+    def _times(self, level: float) -> float:
+        """So many standard errors are a difference at this level."""
+        times = t_quantile(level / 2, self.df)
+        return times if self.own_df is None else max(times, t_quantile(max(level, LEVEL) / 2, self.own_df))
 
     def detectable(self, level: float = LEVEL, least: float = 0.0) -> float:
         """The true difference that repeats like these find with a chance of POWER.
@@ -89,7 +105,7 @@ class Difference:
         too low, and be judged by one that is too high. With z and t of the normal and the t distribution, k standard
         errors are enough where (k - t) E(s) = z sqrt(1 + (k^2 + t^2) Var(s)), of an estimate s of the noise 1.
         """
-        z, t = NormalDist().inv_cdf(POWER), t_quantile(level / 2, self.df)
+        z, t = NormalDist().inv_cdf(POWER), self._times(level)
         mean, variance = 1 - 1 / (4 * self.df), 1 / (2 * self.df)
         a, b, c = mean**2 - z**2 * variance, t * mean**2, t**2 * mean**2 - z**2 * (1 + t**2 * variance)
         times = (b + math.sqrt(max(b**2 - a * c, 0.0))) / a
@@ -101,7 +117,9 @@ class Difference:
         None if MOST_REPEATS do not. It supposes that the noise of a run stays as it is, so that it is known better.
         """
         for more in range(repeats, MOST_REPEATS + 1):
-            then = replace(self, se=self.se * math.sqrt(repeats / more), df=self.df * (more - 1) / (repeats - 1))
+            known = (more - 1) / (repeats - 1)
+            own_df = None if self.own_df is None else self.own_df * known
+            then = replace(self, se=self.se * math.sqrt(repeats / more), df=self.df * known, own_df=own_df)
             if then.detectable(level, least) <= change:
                 return more
         return None
@@ -134,7 +152,8 @@ class Noise:
 
     `known`: whether the rows together have enough degrees of freedom for an interval. `own` has the variance and the
     degrees of freedom of each row here; `apart` has those that count for rows that are clearly noisier than the others,
-    which `sd` leaves out. `prior`: so many degrees of freedom weigh `sd` against a row's own noise.
+    which `sd` leaves out. `prior`: so many degrees of freedom weigh `sd` against a row's own noise. `only`: no other
+    table tells the noise of these rows, and there are enough of them to pool.
     """
 
     means: Mapping[str, float]
@@ -146,6 +165,7 @@ class Noise:
     own: Mapping[str, tuple[float, float]]
     apart: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     prior: float = 0.0
+    only: bool = False
 
     def difference(self, name: str, base: str) -> Difference | None:
         """`name` less `base`; None where the noise is not known."""
@@ -154,10 +174,14 @@ class Noise:
         value = self.means[name] - self.means[base]
         parts = [(variance / self.runs[row], df) for row in (name, base) for variance, df in [self._variance(row)]]
         total = sum(part for part, _ in parts)
-        if name not in self.apart and base not in self.apart:
-            return Difference(value, math.sqrt(total), self.df)
-        # Welch and Satterthwaite: each side has a variance of its own.
-        return Difference(value, math.sqrt(total), total**2 / sum(part**2 / df for part, df in parts))
+        df: float = self.df
+        if name in self.apart or base in self.apart:
+            # Welch and Satterthwaite: each side has a variance of its own.
+            df = total**2 / sum(part**2 / df for part, df in parts)
+        if not self.only:
+            return Difference(value, math.sqrt(total), df)
+        own_df = total**2 / sum(part**2 / self._own_df(row) for row, (part, _) in zip((name, base), parts, strict=True))
+        return Difference(value, math.sqrt(total), df, min(own_df, df))
 
     def interval(self, name: str, level: float = LEVEL) -> tuple[float, float] | None:
         """The interval of the mean of one row's runs; None where the noise is not known."""
@@ -179,6 +203,11 @@ class Noise:
         own, df = self.own[name]
         together = (df * own + self.prior * self.sd**2) / (df + self.prior) if df else 0.0
         return max(together, self.sd**2), self.df
+
+    def _own_df(self, name: str) -> float:
+        """The degrees of freedom of the row's noise: where that is above that of all, only its own runs tell it."""
+        variance, df = self.own[name]
+        return df if variance > self.sd**2 and df >= _LEAST_OF_A_ROW else self.df
 
 
 def noise_of(table: Table) -> Noise:
@@ -205,7 +234,7 @@ def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
     noises = {key: _noise(rows, kept, alone=len(filled) == 1 and not few) for key, rows in filled.items()}
     known = [noise.sd**2 for noise in noises.values() if noise.df]
     if len(known) < 2:
-        return noises
+        return {key: replace(noise, only=not few) for key, noise in noises.items()}
     # What tables say alike, one says: then a row's own noise counts in full. Those without repeats say nothing.
     prior = PRIOR_DF * max(share * len(known) - 1, 0.0) / (len(known) - 1)
     noises = {key: replace(noise.steadied(median(known)), prior=prior) for key, noise in noises.items()}

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from benchmarks.false_marks import NOISES, Noise, Shape, kept_word, marked
+from benchmarks.false_marks import NOISES, Noise, Shape, kept_word, marked, table_of
 from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.show.kit.wording import POWERED, UNEQUAL, chance_said
-from ibench_lib.stats.noise import LEVEL
+from ibench_lib.stats.noise import LEVEL, level_of_all
 from tests.places import ROOT
 from tests.show.saying import frame_of
 
 pytestmark = pytest.mark.lake
 
 TABLES = 60
-GOAL, OF_ONE_STEP = 0.06, 0.09
-"""Chance may mark so many tables of equal configurations; so many of one step, unequal noise and three runs."""
+GOAL, OF_ONE_STEP, HELD = 0.06, 0.09, 0.93
+"""Chance may mark so many tables of equal configurations; so many of one step, unequal noise and three runs.
+
+HELD: so many of the intervals must hold the truth.
+"""
 
 PROMISED = [noise for noise in NOISES if noise.promised]
 
@@ -41,7 +46,7 @@ def test_chance_marks_at_most_one_of_twenty_tables_of_equal_configurations(noise
     found = marked(noise, Shape(7, 3, 6), 0.0, TABLES, seed=3)
     assert found.tables <= most(GOAL, TABLES)
     assert found.comparisons <= 0.02
-    assert found.held >= 0.93
+    assert found.held >= HELD
 
 
 @pytest.mark.parametrize("dbms", [2, 7])
@@ -50,7 +55,29 @@ def test_one_step_of_unequal_noise_marks_more_as_pages_say_and_less_with_five_ru
     unequal = next(noise for noise in NOISES if noise.name == name)
     three, five = (marked(unequal, Shape(dbms, runs, 1), 0.0, 150, seed=3) for runs in (3, 5))
     assert three.tables <= most(OF_ONE_STEP, 150) and five.tables <= most(GOAL, 150)
-    assert three.held >= least(0.93 if dbms == 2 else 0.9, 150) and five.held >= least(0.93, 150)
+    assert three.held >= least(HELD, 150) and five.held >= least(HELD, 150)
+
+
+@pytest.mark.parametrize("change", [0.0, 0.1])
+@pytest.mark.parametrize("name", ["2 %, base x2", "2 %, base x3", "5 %, base x5"])
+def test_intervals_of_one_step_hold_next_to_a_noisy_base(name: str, change: float) -> None:
+    """Pooled, the noise of all rows is known well, but that of the base is not: 90 to 92 % of them held."""
+    noisy = next(noise for noise in NOISES if noise.name == name)
+    assert marked(noisy, Shape(7, 3, 1), change, 800, seed=18).held >= HELD
+
+
+@pytest.mark.parametrize("noise", NOISES[:3], ids=lambda noise: noise.name)
+def test_what_own_runs_tell_of_equal_noise_costs_no_mark_of_one_that_differs(noise: Noise) -> None:
+    shape, random = Shape(7, 3, 1), np.random.default_rng(5)
+    found = pooled = 0
+    for _ in range(200):
+        every = [one for _, one in table_of(random, noise, shape, math.log(0.9))]
+        of_pool = [replace(one, own_df=None) for one in every]
+        level, by_pool = (level_of_all([one.p for one in of]) for of in (every, of_pool))
+        marks = [old for one, old in zip(every, of_pool, strict=True) if one.p <= level]
+        assert all(old.p <= by_pool for old in marks), "no mark is new"
+        found, pooled = found + (every[0].p <= level), pooled + (of_pool[0].p <= by_pool)
+    assert found >= 0.98 * pooled > 0
 
 
 @pytest.mark.parametrize("dbms", [2, 7])
@@ -115,8 +142,7 @@ def test_what_documents_and_pages_say_of_chance_is_what_simulated_tables_show() 
     # The goals: but for one step, of which the page says more.
     assert max(extremes(equal)[0], many_steps[0], of_five[0]) <= 100 * GOAL
     assert extremes(one_step)[0] <= 100 * OF_ONE_STEP
-    of_two = [cell for cell in one_step if cell[1].startswith("2 dbms")]
-    assert min(extremes(of)[1] for of in (equal, of_steps, of_two)) >= 93 and of_five[1] >= 93
+    assert extremes(promised)[1] >= 100 * HELD
 
 
 @pytest.mark.parametrize(("runs", "least"), [(2, 0.6), (3, 0.9), (5, 0.97)])

@@ -125,6 +125,41 @@ def test_in_an_only_table_no_row_has_less_than_its_own_noise() -> None:
     assert one_of_many is not None and one_of_many.se < loud.se
 
 
+def test_in_an_only_table_a_noisy_row_has_the_degrees_of_freedom_of_its_own_runs() -> None:
+    rows = table([[0.0, 0.03, 0.06], [1.0, 1.02, 1.04], [2.0, 2.02, 2.04], [3.0, 3.01, 3.02]])
+    alone = noise_of(rows)
+    loud, quiet = alone.difference("row0", "row3"), alone.difference("row2", "row3")
+    assert loud is not None and quiet is not None and loud.df == quiet.df == 8
+    assert quiet.own_df == 8, "both are as quiet as all together"
+    parts = (0.03**2, 0.00045)
+    assert loud.own_df == pytest.approx(sum(parts) ** 2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 8))
+    low, high = loud.interval()
+    assert high - low == pytest.approx(2 * t_quantile(0.025, loud.own_df) * loud.se)
+    other = {name: dict(zip(values, (0.02, -0.01, 0.0), strict=True)) for name, values in rows.items()}
+    of_many = noises_of({"one": rows, "other": other})["one"].difference("row0", "row3")
+    of_two = noise_of({name: rows[name] for name in ("row0", "row3")}).difference("row0", "row3")
+    assert of_many is not None and of_many.own_df is None, "another step tells of the noise, too"
+    assert of_two is not None and of_two.own_df is None, "two rows pool nothing"
+    twice = noise_of(table([[0.0, 0.05], *([float(row), row + 0.01] for row in range(1, 5))]))
+    lucky = twice.difference("row0", "row1")
+    assert lucky is not None and lucky.own_df == lucky.df, "two runs may just be unlucky"
+
+
+@settings(max_examples=100)
+@given(st.floats(-8, 8), st.floats(1.5, 12), st.sampled_from([0.2, LEVEL, 0.01, LEVEL / 40]))
+def test_what_own_runs_do_not_show_is_no_difference_at_any_level(value: float, own_df: float, level: float) -> None:
+    known, own = Difference(value, 1.0, 12), Difference(value, 1.0, 12, own_df)
+    (low, high), (least, most) = known.interval(level), own.interval(level)
+    assert least <= low and high <= most and own.p >= known.p
+    edge = abs(value) - (most - least) / 2
+    assert abs(edge) < 1e-6 or (own.p <= level) == (edge > 0), "marks and intervals agree"
+    if abs(value) > (own.interval()[1] - own.interval()[0]) / 2:
+        assert own.p == known.p, "many comparisons at once ask no more of it than of others"
+    assert own.detectable(level) >= known.detectable(level)
+    more, most_of_all = (one.repeats_for(4.0, 3, level) for one in (known, own))
+    assert more is None or most_of_all is None or most_of_all >= more
+
+
 def test_tables_in_which_the_same_runs_are_off_count_as_one() -> None:
     """A host that was slow during a run makes all of its steps slow: six steps tell no more of the noise than one."""
     random = np.random.default_rng(8)

@@ -79,7 +79,7 @@ def chance_said(comparisons: int) -> str:
     )
 
 
-UNEQUAL = 0.09
+UNEQUAL = 0.08
 """How often, at most, chance marked simulated tables whose dbms are not equally noisy."""
 
 UNPROMISED = "repeats made one after the other on a host that drifts, or a configuration with two speeds"
