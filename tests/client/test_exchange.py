@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client.driver import ConnectionLost, Query, Several, StatementError, Steps
+from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError, Steps
 from ibench_lib.client.exchange import Exchange, PythonExchange, transact
 from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire
 from ibench_lib.client.mysql.wire import LARGEST_PACKET, Wire
@@ -69,17 +69,17 @@ def table(request: pytest.FixtureRequest) -> Iterator[Table]:
 def three(answers: list[Any]) -> Steps:
     """Each kind of command once; the answers are noted."""
     answers.append((yield COMMAND))
-    rows: Any = yield Query(COMMAND)
+    rows: Any = yield COMMAND, ROWS
     answers.append(list(rows))
-    rows = yield Query(COMMAND, several=True)
+    rows = yield COMMAND, ROWS | SEVERAL
     answers.append(len(rows))
-    answers.append((yield Several(COMMAND)))
+    answers.append((yield COMMAND, SEVERAL))
     return 7
 
 
-ROWS = [(b"1", b"x", b"2023-01-01 00:00:00"), (b"2", b"yy", None), (b"3", b"", b"2024-05-06 07:08:09")]
+THREE_ROWS = [(b"1", b"x", b"2023-01-01 00:00:00"), (b"2", b"yy", None), (b"3", b"", b"2024-05-06 07:08:09")]
 REPLIES = (INSERT_3, TEXT_3, several(TEXT_3, TEXT_3), several(INSERT_3, DELETE_0))
-ANSWERS = [3, ROWS, 6, 3]
+ANSWERS = [3, THREE_ROWS, 6, 3]
 
 
 def reply(server: socket.socket, answer: bytes) -> None:
@@ -134,7 +134,7 @@ def test_an_answer_of_more_than_the_room_for_one_is_read(table: Table) -> None:
     seen: list[int] = []
 
     def steps() -> Steps:
-        rows: Any = yield Query(COMMAND)
+        rows: Any = yield COMMAND, ROWS
         seen.extend(len(row[0]) for row in rows)
         return len(seen)
 
