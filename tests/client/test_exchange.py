@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -251,21 +253,79 @@ class Asked(Exception):
     """Somebody asked this process to stop."""
 
 
-def test_a_signal_is_handled_while_it_waits(table: Table) -> None:
-    together = table.exchange(1)
+def wait_for_many(table: Table) -> None:
+    together = table.exchange(2)
     together.start(0, single())
+    together.serve(time.monotonic_ns() + round(PATIENCE_S * 1e9))
 
+
+def wait_for_moments(table: Table) -> None:
+    """As the load waits between paced operations: never for long."""
+    together = table.exchange(1)
+    while True:
+        together.serve(time.monotonic_ns() + 10_000_000)
+
+
+def wait_for_one(table: Table) -> None:
+    table.seat(1)
+    table.run(single())
+
+
+def wait_for_rows(table: Table) -> None:
+    table.seat(1)
+    table.wires[0].fetch(COMMAND)
+
+
+def wait_for_the_rest(table: Table) -> None:
+    table.seat(1)
+    table.servers[0].sendall(TEXT_3[:-1])
+    table.wires[0].execute(COMMAND)
+
+
+def wait_for_room_to_send(table: Table) -> None:
+    table.seat(1)
+    table.wires[0].execute(b"\x03" + bytes(LARGEST_PACKET - 10))
+
+
+@contextmanager
+def another_thread(is_there: bool) -> Iterator[None]:
+    """With another thread of Python, the core lets go of the interpreter while it waits."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    if is_there:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if is_there:
+            thread.join()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("has_thread", [False, True])
+@pytest.mark.parametrize(
+    "wait",
+    [wait_for_many, wait_for_moments, wait_for_one, wait_for_rows, wait_for_the_rest, wait_for_room_to_send],
+)
+def test_a_signal_ends_every_wait(
+    table: Table, wait: Callable[[Table], None], has_thread: bool, number: signal.Signals
+) -> None:
     def stop(_signal: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
         raise Asked
 
-    before = signal.signal(signal.SIGALRM, stop)
+    before = signal.signal(number, stop)
+    # Again and again: a signal just before a system call does not end it.
+    sender = subprocess.Popen(["sh", "-c", f"while sleep 0.05; do kill -s {number.name[3:]} {os.getpid()}; done"])
     try:
-        with pytest.raises(Asked):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            together.serve(time.monotonic_ns() + round(PATIENCE_S * 1e9))
+        with another_thread(has_thread), pytest.raises(Asked):
+            wait(table)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(number, signal.SIG_IGN)
+        sender.kill()
+        sender.wait()
+        signal.signal(number, before)
 
 
 def failing(error: Exception) -> Callable[[], Steps]:

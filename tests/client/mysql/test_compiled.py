@@ -301,6 +301,19 @@ def test_this_environment_has_the_core_so_that_none_of_these_tests_is_left_out()
     assert compiled.found().why == "compiled", "`make env` builds it"
 
 
+def test_a_core_that_is_missing_or_does_not_load_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for error, why in [
+        (ModuleNotFoundError("No module named '_core'"), "not built"),
+        (ImportError("undefined symbol: PyIter_Send"), "it does not load: undefined symbol: PyIter_Send"),
+    ]:
+
+        def fail(_name: str, error: Exception = error) -> Any:
+            raise error
+
+        monkeypatch.setattr(compiled.importlib, "import_module", fail)
+        assert compiled.found() == Core(None, None, why)
+
+
 @NEEDS_CORE
 def test_a_core_of_another_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core().module, "SOURCE", "0" * 64)
