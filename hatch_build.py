@@ -32,6 +32,8 @@ def build(root: Path) -> str | None:
             return "IBENCH_CORE is 0"
         if why := lacking():
             return why
+        if not os.access(made.parent, os.W_OK):
+            return f"{made.parent} cannot be written"
         compiler, include = find_compiler() or [], sysconfig.get_paths()["include"]
         source = (root / SOURCE).read_bytes()
         # To another name first: a process may have the old one loaded.

@@ -53,9 +53,9 @@ _SETS = {
 }  # sysbench-tpcc numbers the tables of a set, we do so if there are several
 _DATABASES = {"tpcc-mysql": "tpcc_one", "sysbench-tpcc": "tpcc_two"}
 _AIMS = {
-    ("tpcc-mysql", 2): {"cpu_us": "<= 1.5", "tps": ">= 0.90"},
-    ("tpcc-mysql", 16): {"cpu_us": "<= 1.25", "tps": ">= 0.95"},
-    ("sysbench-tpcc", 16): {"statement_us": "<= 0.9"},
+    ("tpcc-mysql", 2): {"statement_us": "<= 1.10", "tps": ">= 0.95"},
+    ("tpcc-mysql", 16): {"statement_us": "<= 1.15", "tps": ">= 0.92"},
+    ("sysbench-tpcc", 16): {"statement_us": "<= 0.90"},
 }
 _WHAT = {
     "cpu_us": ("client CPU per transaction (us)", ",.0f"),
@@ -281,11 +281,13 @@ def report(found: Rounds, loads: Sequence[tuple[Load, Load]], bench: Bench, serv
         "",
         f"What limits ibench: a bare round trip, SELECT 1 sent and its answer not read, takes {bare_us:.1f} us of the "
         "client's CPU.",
-        "The rest of a statement is Python: its text, the walk through its answer, and the values that the transaction "
-        "reads. That takes a",
-        "few microseconds with warm caches, and several times as long next to a server that is busy on the same cores. "
-        "The extra",
-        "CPU that our clients need reduces transactions/s, because clients and server share the cores.",
+        "The rest of a statement is the step of the transaction in Python, and making the command and reading the "
+        "answer in C. That takes",
+        "about a microsecond with warm caches, and several times as long next to a server that is busy on the same "
+        "cores. With several",
+        "connections in a process, waiting for them takes a system call more than a thread for each connection does. "
+        "A Python built without",
+        "optimisation by profile takes 1.3 times the instructions of Debian's.",
     ]
     return "\n".join(lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -60,6 +61,14 @@ def test_what_keeps_it_from_being_built_is_one_line(checkout: Path, monkeypatch:
         found = build(checkout)
         assert found is not None and why in found and "\n" not in found, found
         assert left(checkout) == set(), why
+
+
+def test_a_checkout_that_cannot_be_written_is_left_as_it_is(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", compiler(checkout, "echo 'collect2: error: ld returned 1 exit status' >&2; exit 1"))
+    monkeypatch.setattr(hatch_build.os, "access", lambda _path, mode: mode != os.W_OK)  # root may write everywhere
+    monkeypatch.setattr(hatch_build, "lacking", lambda: None)
+    assert build(checkout) == f"{(checkout / COMPILED).parent} cannot be written"
+    assert left(checkout) == set()
 
 
 def test_a_compiler_without_an_end_is_given_up(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,26 +49,20 @@ class StatementError(Exception):
         self.retry_reason = retry_reason
 
 
-class Query(NamedTuple):
-    """A command whose rows the transaction reads. Other commands are plain bytes; their rows are only counted.
+ROWS: Final = 1
+"""A mark of a command whose rows the operation reads; else they are only counted."""
 
-    With `several` it has several statements, separated by semicolons, and the rows are those of all of them.
-    """
+SEVERAL: Final = 2
+"""A mark of a command of several statements, separated by semicolons: one round trip. Rows are those of all of them."""
 
-    command: bytes
-    several: bool = False
+Answer: TypeAlias = int | Sequence[Row] | None
+"""The answer to a command: the number of rows changed or returned or, with the mark ROWS, the rows as text."""
 
+Yielded: TypeAlias = bytes | tuple[bytes, int]
+"""What an operation yields: a command, or a command with its marks, `command, ROWS | SEVERAL`."""
 
-class Several(NamedTuple):
-    """A command of several statements, separated by semicolons: one round trip. Their rows are counted together."""
-
-    command: bytes
-
-
-Answer: TypeAlias = "int | Sequence[Row] | None"
-"""The answer to a command: the number of rows changed or returned or, for a Query, the rows themselves as text."""
-
-Steps: TypeAlias = "Generator[bytes | Query | Several, Answer, int]"
+Steps: TypeAlias = Generator[Yielded, Any, int]
+"""What an operation does: each command that it yields gets its `Answer`, whose kind the marks say."""
 
 
 class Statement(Protocol):

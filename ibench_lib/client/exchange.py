@@ -10,9 +10,9 @@ import select
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
-from ibench_lib.client.driver import Answer, Connection, Query, Several, StatementError, Steps
+from ibench_lib.client.driver import ROWS, SEVERAL, Answer, Connection, StatementError, Steps, Yielded
 
 _NEVER = 1 << 63
 _COARSE_S = 0.02  # epoll waits for whole milliseconds, which would make paced operations late
@@ -77,13 +77,12 @@ def exchange_of(connections: Sequence[Connection]) -> Exchange:
     return (own and own(connections)) or PythonExchange(connections)
 
 
-def parts_of(yielded: bytes | Query | Several) -> tuple[bytes, bool, bool]:
+def parts_of(yielded: Yielded) -> tuple[bytes, bool, bool]:
     """The command that an operation has yielded, whether its rows are read, and whether it has several statements."""
-    if yielded.__class__ is Query:
-        return yielded.command, True, yielded.several
-    if yielded.__class__ is Several:
-        return yielded.command, False, True
-    return cast(bytes, yielded), False, False
+    if isinstance(yielded, tuple):
+        command, marks = yielded
+        return command, bool(marks & ROWS), bool(marks & SEVERAL)
+    return yielded, False, False
 
 
 class _Line:
@@ -163,10 +162,6 @@ class PythonExchange(Exchange):
         self._epoll.close()
 
 
-def _send(connection: Connection, yielded: bytes | Query | Several) -> None:
-    if yielded.__class__ is Query:
-        connection.begin(yielded.command, fetch=True, several=yielded.several)
-    elif yielded.__class__ is Several:
-        connection.begin(yielded.command, fetch=False, several=True)
-    else:
-        connection.begin(cast(bytes, yielded), fetch=False)
+def _send(connection: Connection, yielded: Yielded) -> None:
+    command, fetch, several = parts_of(yielded)
+    connection.begin(command, fetch=fetch, several=several)

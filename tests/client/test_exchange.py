@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
 import pytest
 
-from ibench_lib.client.driver import ConnectionLost, Query, Several, StatementError, Steps
+from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError, Steps
 from ibench_lib.client.exchange import Exchange, PythonExchange, transact
 from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire
 from ibench_lib.client.mysql.wire import LARGEST_PACKET, Wire
@@ -69,17 +71,17 @@ def table(request: pytest.FixtureRequest) -> Iterator[Table]:
 def three(answers: list[Any]) -> Steps:
     """Each kind of command once; the answers are noted."""
     answers.append((yield COMMAND))
-    rows: Any = yield Query(COMMAND)
+    rows: Any = yield COMMAND, ROWS
     answers.append(list(rows))
-    rows = yield Query(COMMAND, several=True)
+    rows = yield COMMAND, ROWS | SEVERAL
     answers.append(len(rows))
-    answers.append((yield Several(COMMAND)))
+    answers.append((yield COMMAND, SEVERAL))
     return 7
 
 
-ROWS = [(b"1", b"x", b"2023-01-01 00:00:00"), (b"2", b"yy", None), (b"3", b"", b"2024-05-06 07:08:09")]
+THREE_ROWS = [(b"1", b"x", b"2023-01-01 00:00:00"), (b"2", b"yy", None), (b"3", b"", b"2024-05-06 07:08:09")]
 REPLIES = (INSERT_3, TEXT_3, several(TEXT_3, TEXT_3), several(INSERT_3, DELETE_0))
-ANSWERS = [3, ROWS, 6, 3]
+ANSWERS = [3, THREE_ROWS, 6, 3]
 
 
 def reply(server: socket.socket, answer: bytes) -> None:
@@ -134,7 +136,7 @@ def test_an_answer_of_more_than_the_room_for_one_is_read(table: Table) -> None:
     seen: list[int] = []
 
     def steps() -> Steps:
-        rows: Any = yield Query(COMMAND)
+        rows: Any = yield COMMAND, ROWS
         seen.extend(len(row[0]) for row in rows)
         return len(seen)
 
@@ -251,21 +253,79 @@ class Asked(Exception):
     """Somebody asked this process to stop."""
 
 
-def test_a_signal_is_handled_while_it_waits(table: Table) -> None:
-    together = table.exchange(1)
+def wait_for_many(table: Table) -> None:
+    together = table.exchange(2)
     together.start(0, single())
+    together.serve(time.monotonic_ns() + round(PATIENCE_S * 1e9))
 
+
+def wait_for_moments(table: Table) -> None:
+    """As the load waits between paced operations: never for long."""
+    together = table.exchange(1)
+    while True:
+        together.serve(time.monotonic_ns() + 10_000_000)
+
+
+def wait_for_one(table: Table) -> None:
+    table.seat(1)
+    table.run(single())
+
+
+def wait_for_rows(table: Table) -> None:
+    table.seat(1)
+    table.wires[0].fetch(COMMAND)
+
+
+def wait_for_the_rest(table: Table) -> None:
+    table.seat(1)
+    table.servers[0].sendall(TEXT_3[:-1])
+    table.wires[0].execute(COMMAND)
+
+
+def wait_for_room_to_send(table: Table) -> None:
+    table.seat(1)
+    table.wires[0].execute(b"\x03" + bytes(LARGEST_PACKET - 10))
+
+
+@contextmanager
+def another_thread(is_there: bool) -> Iterator[None]:
+    """With another thread of Python, the core lets go of the interpreter while it waits."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    if is_there:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if is_there:
+            thread.join()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("has_thread", [False, True])
+@pytest.mark.parametrize(
+    "wait",
+    [wait_for_many, wait_for_moments, wait_for_one, wait_for_rows, wait_for_the_rest, wait_for_room_to_send],
+)
+def test_a_signal_ends_every_wait(
+    table: Table, wait: Callable[[Table], None], has_thread: bool, number: signal.Signals
+) -> None:
     def stop(_signal: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
         raise Asked
 
-    before = signal.signal(signal.SIGALRM, stop)
+    before = signal.signal(number, stop)
+    # Again and again: a signal just before a system call does not end it.
+    sender = subprocess.Popen(["sh", "-c", f"while sleep 0.05; do kill -s {number.name[3:]} {os.getpid()}; done"])
     try:
-        with pytest.raises(Asked):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            together.serve(time.monotonic_ns() + round(PATIENCE_S * 1e9))
+        with another_thread(has_thread), pytest.raises(Asked):
+            wait(table)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(number, signal.SIG_IGN)
+        sender.kill()
+        sender.wait()
+        signal.signal(number, before)
 
 
 def failing(error: Exception) -> Callable[[], Steps]:

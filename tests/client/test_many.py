@@ -33,7 +33,7 @@ class Echo:
     def fileno(self) -> int:
         return self.near.fileno()
 
-    def begin(self, command: bytes, *, fetch: bool) -> None:
+    def begin(self, command: bytes, *, fetch: bool, several: bool = False) -> None:
         self.sent_ns.append(time.monotonic_ns())
         self.far.send(b"1")
 
@@ -103,7 +103,7 @@ class Scripted(Echo):
         super().__init__()
         self.answer = answer
 
-    def begin(self, command: bytes, *, fetch: bool) -> None:
+    def begin(self, command: bytes, *, fetch: bool, several: bool = False) -> None:
         self.sent_ns.append(time.monotonic_ns())
 
     def arrived(self) -> int:

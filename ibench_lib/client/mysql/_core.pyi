@@ -7,22 +7,18 @@ that is an error, long, in pieces or malformed, of which it gives the bytes that
 from collections.abc import Callable
 from typing import Any
 
-from ibench_lib.client.driver import Answer, Query, Row, Several, StatementError, Steps
+from ibench_lib.client.driver import Answer, Row, StatementError, Steps, Yielded
 
 SOURCE: str
 """SHA-256 of the core.c that this was built from."""
 
-def ask(
-    command: bytes, descriptor: int, fetch: bool, several: bool, deprecate_eof: bool, /
-) -> int | list[Row] | bytes | None:
-    """Send a command and wait for its answer: rows changed or returned, with `fetch` the rows.
+def ask(command: Yielded, descriptor: int, deprecate_eof: bool, /) -> int | list[Row] | bytes | None:
+    """Send a command and wait for its answer: rows changed or returned, with the mark ROWS the rows.
 
     None if the command has not been sent. Bytes of an answer that is Python's to read. Raises OSError.
     """
 
-def transact(
-    steps: Steps, answer: Answer, query: type[Query], several: type[Several], descriptor: int, deprecate_eof: bool, /
-) -> Any:
+def transact(steps: Steps, answer: Answer, descriptor: int, deprecate_eof: bool, /) -> Any:
     """Send an operation its answer, and the server the commands that it yields, until it returns: its result.
 
     Where an answer is Python's to find out, a tuple of what was yielded, and what `ask` says of it or the OSError that
@@ -50,8 +46,6 @@ class Exchange:
         cls,
         descriptors: tuple[int, ...],
         deprecate_eof: bool,
-        query: type[Query],
-        several: type[Several],
         refused: type[StatementError],
         /,
     ) -> Exchange: ...

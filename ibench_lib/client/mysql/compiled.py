@@ -18,15 +18,16 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ibench_lib.client.driver import (
+    ROWS,
+    SEVERAL,
     Answer,
     ConnectionLost,
     CoreState,
     DriverMissing,
     PreparedStatement,
-    Query,
-    Several,
     StatementError,
     Steps,
+    Yielded,
 )
 from ibench_lib.client.exchange import Ended, Exchange, parts_of
 from ibench_lib.client.mysql.binary import Prepared
@@ -114,21 +115,21 @@ class CompiledWire(Wire):
 
     def execute(self, command: bytes) -> int:
         try:
-            answer = self._ask(command, self._descriptor, False, False, self._deprecate_eof)
+            answer = self._ask(command, self._descriptor, self._deprecate_eof)
         except OSError as error:
             raise self._lost(error) from error
         return answer if answer.__class__ is int else self._rest(answer, command)
 
     def execute_several(self, command: bytes) -> int:
         try:
-            answer = self._ask(command, self._descriptor, False, True, self._deprecate_eof)
+            answer = self._ask((command, SEVERAL), self._descriptor, self._deprecate_eof)
         except OSError as error:
             raise self._lost(error) from error
         return answer if answer.__class__ is int else self._rest(answer, command, several=True)
 
     def fetch(self, command: bytes, *, several: bool = False) -> Sequence[Row]:
         try:
-            answer = self._ask(command, self._descriptor, True, several, self._deprecate_eof)
+            answer = self._ask((command, ROWS | several * SEVERAL), self._descriptor, self._deprecate_eof)
         except OSError as error:
             raise self._lost(error) from error
         return answer if answer.__class__ is list else self._rest(answer, command, fetch=True, several=several)
@@ -137,7 +138,7 @@ class CompiledWire(Wire):
         """`exchange.transact`, with the usual answers handled by the core."""
         answer: Answer = None
         while True:
-            done = self._transact(steps, answer, Query, Several, self._descriptor, self._deprecate_eof)
+            done = self._transact(steps, answer, self._descriptor, self._deprecate_eof)
             if done.__class__ is not tuple:
                 return int(done or 0)
             yielded, answered = done
@@ -189,7 +190,7 @@ class CompiledExchange(Exchange):
         assert module is not None
         self._wires = wires
         descriptors = tuple(wire.fileno() for wire in wires)
-        self._core = module.Exchange(descriptors, wires[0].deprecate_eof, Query, Several, StatementError)
+        self._core = module.Exchange(descriptors, wires[0].deprecate_eof, StatementError)
 
     def start(self, number: int, steps: Steps) -> None:
         event = self._core.start(number, steps)
@@ -208,7 +209,7 @@ class CompiledExchange(Exchange):
             number = -1 if answer is None else event[0]
         return None
 
-    def _answer(self, number: int, yielded: bytes | Query | Several | None, what: bytes | OSError | bool | None) -> Any:
+    def _answer(self, number: int, yielded: Yielded | None, what: bytes | OSError | bool | None) -> Any:
         """What Python makes of what the core leaves to it (`serve` of core.c). None where that is no answer yet."""
         wire = self._wires[number]
         if isinstance(what, OSError):

@@ -1,8 +1,8 @@
 /* The usual exchange of the MySQL protocol in C: one command is sent, and an answer that is whole and good is counted
-   or read; for one connection, or for several that are waited for together. `wire.py` and `exchange.py` have the same
-   in Python; `compiled.py` puts the two together.
+   or read; for one connection, or for several that are waited for together. `_core.pyi` describes the functions.
+   `wire.py` and `exchange.py` have the same in Python, and `compiled.py` puts the two together.
 
-   `_core.pyi` describes the functions. No bytes are kept between calls. Whatever is not usual is handed to Python's wire with all bytes that have arrived,
+   No bytes are kept between calls. Whatever is not usual is handed to Python's wire with all bytes that have arrived,
    and that finds out what it is: an error, an answer in many pieces or of more than 64 KiB, a packet of 16 MB, a
    column whose values are not written as text here, and all that is malformed. So each error has one source, and
    whatever this file takes for an answer, `wire.Answer` takes for the same answer. */
@@ -10,6 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ enum {
     SHORT_END = 9,
     MORE_RESULTS = 0x08,
     STATEMENT_EXECUTE = 0x17,
+    ROWS = 1, SEVERAL = 2, /* marks of a command, as driver.py has them */
     UNSIGNED = 0x20, ZEROFILL = 0x40
 };
 
@@ -66,9 +68,8 @@ static inline Py_ssize_t left(const Bytes *bytes) { return bytes->end - bytes->a
 static inline uint64_t little_endian(const uint8_t *at, int width)
 {
     uint64_t value = 0;
-    for (int i = 0; i < width; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
+    memcpy(&value, at, (size_t)width);
+    return le64toh(value);
 }
 
 /* A length-encoded number. 0 if it is none, or not all there. */
@@ -145,12 +146,11 @@ static PyObject *integer_value(const Column *column, Bytes *row)
     int width = column->width;
     if (left(row) < width)
         return NULL;
-    uint64_t size = little_endian(row->at, width);
+    uint64_t size = little_endian(row->at, width), beyond = UINT64_MAX << (8 * width - 1);
     row->at += width;
-    uint64_t sign = (uint64_t)1 << (8 * width - 1);
-    int negative = !column->is_unsigned && (size & sign);
+    int negative = !column->is_unsigned && (size & beyond);
     if (negative)
-        size = sign - (size & (sign - 1)); /* of two's complement */
+        size = -(size | beyond); /* of two's complement */
     char text[24], *end = text + sizeof text, *begin = end;
     do {
         *--begin = (char)('0' + size % 10);
@@ -297,6 +297,18 @@ static PyObject *read_answer(const uint8_t *data, Py_ssize_t size, const Questio
     return PyBytes_FromStringAndSize((const char *)data, size);
 }
 
+/* Let other threads run, if there are any, until `resume_python`. */
+static inline PyThreadState *pause_python(void)
+{
+    return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) ? PyEval_SaveThread() : NULL;
+}
+
+static inline void resume_python(PyThreadState *paused)
+{
+    if (paused)
+        PyEval_RestoreThread(paused);
+}
+
 /* Send a command of one packet on a socket that blocks. 0 with an exception. */
 static int send_command(int descriptor, PyObject *command)
 {
@@ -309,14 +321,9 @@ static int send_command(int descriptor, PyObject *command)
     memcpy(made + HEADER, PyBytes_AS_STRING(command), size);
     int flags = MSG_NOSIGNAL | MSG_DONTWAIT; /* nearly all fit into the socket's buffer: others need not run meanwhile */
     while (there < HEADER + size && !PyErr_Occurred()) {
-        ssize_t sent;
-        if (flags & MSG_DONTWAIT)
-            sent = send(descriptor, made + there, HEADER + size - there, flags);
-        else {
-            Py_BEGIN_ALLOW_THREADS
-            sent = send(descriptor, made + there, HEADER + size - there, flags);
-            Py_END_ALLOW_THREADS
-        }
+        PyThreadState *paused = flags & MSG_DONTWAIT ? NULL : pause_python();
+        ssize_t sent = send(descriptor, made + there, HEADER + size - there, flags);
+        resume_python(paused);
         if (sent >= 0)
             there += (size_t)sent;
         else if (errno == EINTR)
@@ -336,13 +343,9 @@ static int send_command(int descriptor, PyObject *command)
 static Py_ssize_t receive(int descriptor, uint8_t *into, size_t room, int wait)
 {
     for (;;) {
-        ssize_t got;
-        if (wait) {
-            Py_BEGIN_ALLOW_THREADS
-            got = recv(descriptor, into, room, 0);
-            Py_END_ALLOW_THREADS
-        } else
-            got = recv(descriptor, into, room, MSG_DONTWAIT);
+        PyThreadState *paused = wait ? pause_python() : NULL;
+        ssize_t got = recv(descriptor, into, room, wait ? 0 : MSG_DONTWAIT);
+        resume_python(paused);
         if (got >= 0)
             return got;
         if (errno == EINTR) {
@@ -355,13 +358,13 @@ static Py_ssize_t receive(int descriptor, uint8_t *into, size_t room, int wait)
     }
 }
 
-/* 0 with an exception where an argument is not what it should be, or there are not `wanted` of them. */
-static int arguments(PyObject *const *given, Py_ssize_t count, Py_ssize_t wanted, int *numbers)
+/* The two numbers after `before` other arguments. 0 with an exception where they are none, or not the last ones. */
+static int arguments(PyObject *const *given, Py_ssize_t count, Py_ssize_t before, int numbers[2])
 {
-    if (count != wanted)
-        return PyErr_Format(PyExc_TypeError, "%zd arguments instead of %zd", count, wanted), 0;
-    for (Py_ssize_t i = 0; i < wanted; i++) {
-        long value = PyLong_AsLong(given[i]);
+    if (count != before + 2)
+        return PyErr_Format(PyExc_TypeError, "%zd arguments instead of %zd", count, before + 2), 0;
+    for (Py_ssize_t i = 0; i < 2; i++) {
+        long value = PyLong_AsLong(given[before + i]);
         if (value == -1 && PyErr_Occurred())
             return 0;
         if (value < 0 || value > INT32_MAX)
@@ -371,24 +374,19 @@ static int arguments(PyObject *const *given, Py_ssize_t count, Py_ssize_t wanted
     return 1;
 }
 
-/* 1 for a command of one packet, 0 for one that is Python's, -1 with an exception. */
-static int is_usual(PyObject *command)
+/* The command in what an operation has yielded, bytes or a pair of these and marks, and what is asked. NULL with an
+   exception. Commands of no byte and of several packets are Python's. */
+static PyObject *command_of(PyObject *yielded, int deprecate_eof, Question *asked, int *is_usual)
 {
+    int is_pair = PyTuple_CheckExact(yielded) && PyTuple_GET_SIZE(yielded) == 2;
+    PyObject *command = is_pair ? PyTuple_GET_ITEM(yielded, 0) : yielded;
     if (!PyBytes_Check(command))
-        return PyErr_Format(PyExc_TypeError, "a command is bytes, not %s", Py_TYPE(command)->tp_name), -1;
-    return PyBytes_GET_SIZE(command) > 0 && PyBytes_GET_SIZE(command) < LARGEST_PACKET;
-}
-
-/* The command in what an operation has yielded: bytes, or one in a `query` or a `several`, which are named tuples. NULL
-   with an exception. */
-static PyObject *command_of(PyObject *yielded, PyObject *query, PyObject *of_several, int *fetch, int *several)
-{
-    *fetch = (PyObject *)Py_TYPE(yielded) == query;
-    *several = (PyObject *)Py_TYPE(yielded) == of_several;
-    PyObject *command = *fetch || *several ? PyTuple_GetItem(yielded, 0) : yielded;
-    if (*fetch && command)
-        *several = PyTuple_GetItem(yielded, 1) == Py_True;
-    return PyErr_Occurred() ? NULL : command;
+        return PyErr_Format(PyExc_TypeError, "a command is bytes, not %s", Py_TYPE(command)->tp_name);
+    long marks = is_pair ? PyLong_AsLong(PyTuple_GET_ITEM(yielded, 1)) : 0;
+    int is_execution = (uint8_t)PyBytes_AS_STRING(command)[0] == STATEMENT_EXECUTE;
+    *asked = (Question){marks & ROWS, marks & SEVERAL, is_execution, deprecate_eof};
+    *is_usual = PyBytes_GET_SIZE(command) > 0 && PyBytes_GET_SIZE(command) < LARGEST_PACKET;
+    return marks == -1 && PyErr_Occurred() ? NULL : command;
 }
 
 /* The exception that is set, if it is of a kind; else it stays, and this is NULL. */
@@ -404,12 +402,6 @@ static PyObject *raised(PyObject *kind)
     return error;
 }
 
-static inline Question question(PyObject *command, int fetch, int several, int deprecate_eof)
-{
-    int prepared = (uint8_t)PyBytes_AS_STRING(command)[0] == STATEMENT_EXECUTE;
-    return (Question){fetch, several, prepared, deprecate_eof};
-}
-
 static inline int is_answer(PyObject *found) { return PyLong_CheckExact(found) || PyList_CheckExact(found); }
 
 static inline int64_t now(void)
@@ -420,14 +412,15 @@ static inline int64_t now(void)
 }
 
 /* Send a command and wait for its answer: what `read_answer` gives, or None for a command that is Python's. */
-static PyObject *exchange(PyObject *command, int descriptor, int fetch, int several, int deprecate_eof)
+static PyObject *exchange(PyObject *yielded, int descriptor, int deprecate_eof)
 {
-    int usual = is_usual(command);
-    if (usual == 0)
+    Question asked;
+    int is_usual;
+    PyObject *command = command_of(yielded, deprecate_eof, &asked, &is_usual);
+    if (command && !is_usual)
         Py_RETURN_NONE;
-    if (usual < 0 || !send_command(descriptor, command))
+    if (!command || !send_command(descriptor, command))
         return NULL;
-    Question asked = question(command, fetch, several, deprecate_eof);
     uint8_t data[ROOM];
     Py_ssize_t there = 0;
     for (int receives = 1;; receives++) {
@@ -444,31 +437,26 @@ static PyObject *exchange(PyObject *command, int descriptor, int fetch, int seve
 
 static PyObject *ask(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
-    int numbers[4];
-    if (count < 1 || !arguments(given + 1, count - 1, 4, numbers))
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no command");
-    return exchange(given[0], numbers[0], numbers[1], numbers[2], numbers[3]);
+    int numbers[2];
+    return arguments(given, count, 1, numbers) ? exchange(given[0], numbers[0], numbers[1]) : NULL;
 }
 
 static PyObject *transact(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
-    int numbers[2], fetch, several;
-    if (count < 4 || !arguments(given + 4, count - 4, 2, numbers))
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no steps");
+    int numbers[2];
+    if (!arguments(given, count, 2, numbers))
+        return NULL;
     PyObject *answer = Py_NewRef(given[1]), *yielded;
     for (;;) {
         PySendResult sent = PyIter_Send(given[0], answer, &yielded);
         Py_DECREF(answer);
         if (sent != PYGEN_NEXT)
             return yielded; /* NULL if it raised */
-        PyObject *command = command_of(yielded, given[2], given[3], &fetch, &several);
-        answer = command ? exchange(command, numbers[0], fetch, several, numbers[1]) : NULL;
-        if (!answer)
+        if (!(answer = exchange(yielded, numbers[0], numbers[1])))
             answer = raised(PyExc_OSError);
-        int is_whole = answer && is_answer(answer);
-        PyObject *unusual = answer && !is_whole ? PyTuple_Pack(2, yielded, answer) : NULL;
+        PyObject *unusual = answer && !is_answer(answer) ? PyTuple_Pack(2, yielded, answer) : NULL;
         Py_DECREF(yielded);
-        if (is_whole)
+        if (answer && is_answer(answer))
             continue;
         Py_XDECREF(answer);
         return unusual;
@@ -487,7 +475,7 @@ typedef struct Line {
 
 typedef struct {
     PyObject_VAR_HEAD
-    PyObject *query, *several, *refused;
+    PyObject *refused; /* the kind of error that ends an operation, not the exchange */
     int epoll, deprecate_eof;
     Line *first, *last; /* of the queue: each line is in it once at most */
     Line lines[];
@@ -495,14 +483,14 @@ typedef struct {
 
 static PyObject *exchange_new(PyTypeObject *type, PyObject *given, PyObject *named)
 {
-    PyObject *descriptors, *query, *several, *refused;
+    PyObject *descriptors, *refused;
     int deprecate_eof;
-    if (!PyArg_ParseTuple(given, "O!pOOO", &PyTuple_Type, &descriptors, &deprecate_eof, &query, &several, &refused))
+    if (!PyArg_ParseTuple(given, "O!pO", &PyTuple_Type, &descriptors, &deprecate_eof, &refused))
         return NULL;
     Exchange *self = (Exchange *)type->tp_alloc(type, PyTuple_GET_SIZE(descriptors));
     if (!self)
         return NULL;
-    self->query = Py_NewRef(query), self->several = Py_NewRef(several), self->refused = Py_NewRef(refused);
+    self->refused = Py_NewRef(refused);
     self->deprecate_eof = deprecate_eof;
     if ((self->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
         PyErr_SetFromErrno(PyExc_OSError);
@@ -524,8 +512,6 @@ static void exchange_dealloc(Exchange *self)
         Py_XDECREF(self->lines[i].steps);
         Py_XDECREF(self->lines[i].yielded);
     }
-    Py_DECREF(self->query);
-    Py_DECREF(self->several);
     Py_DECREF(self->refused);
     if (self->epoll >= 0)
         close(self->epoll);
@@ -537,18 +523,15 @@ static int notice(Exchange *self, int64_t until_ns)
 {
     struct epoll_event events[MOST_EVENTS]; /* others are noticed by the next call */
     int64_t left_ns = self->first ? 0 : until_ns - now();
-    int got, wait_ms = left_ns < COARSE_NS ? 0 : left_ns > LONGEST_NS ? LONGEST_NS / 1000000 : (int)(left_ns / 1000000);
-    if (left_ns > 0) {
-        Py_BEGIN_ALLOW_THREADS
-        if (!wait_ms) { /* epoll_wait knows whole milliseconds only */
-            struct pollfd any = {.fd = self->epoll, .events = POLLIN};
-            struct timespec wait = {.tv_nsec = (long)left_ns};
-            ppoll(&any, 1, &wait, NULL);
-        }
-        got = epoll_wait(self->epoll, events, MOST_EVENTS, wait_ms);
-        Py_END_ALLOW_THREADS
-    } else
-        got = epoll_wait(self->epoll, events, MOST_EVENTS, 0);
+    int wait_ms = left_ns < COARSE_NS ? 0 : left_ns > LONGEST_NS ? LONGEST_NS / 1000000 : (int)(left_ns / 1000000);
+    PyThreadState *paused = left_ns > 0 ? pause_python() : NULL;
+    if (left_ns > 0 && !wait_ms) { /* epoll_wait knows whole milliseconds only */
+        struct pollfd any = {.fd = self->epoll, .events = POLLIN};
+        struct timespec wait = {.tv_nsec = (long)left_ns};
+        ppoll(&any, 1, &wait, NULL);
+    }
+    int got = epoll_wait(self->epoll, events, MOST_EVENTS, wait_ms);
+    resume_python(paused);
     if (got < 0 && errno != EINTR)
         return PyErr_SetFromErrno(PyExc_OSError), 0;
     if (got <= 0)
@@ -571,15 +554,14 @@ static int notice(Exchange *self, int64_t until_ns)
 static PyObject *put(Exchange *self, Py_ssize_t number, PyObject *yielded, int64_t now_ns)
 {
     Line *line = &self->lines[number];
-    int fetch, several, usual;
+    int is_usual;
     Py_XSETREF(line->yielded, yielded);
     line->sent_ns = now_ns;
-    PyObject *command = command_of(yielded, self->query, self->several, &fetch, &several), *error = NULL;
-    if (!command || (usual = is_usual(command)) < 0)
+    PyObject *command = command_of(yielded, self->deprecate_eof, &line->asked, &is_usual), *error = NULL;
+    if (!command)
         return NULL;
-    line->is_python = !usual;
-    if (usual) {
-        line->asked = question(command, fetch, several, self->deprecate_eof);
+    line->is_python = !is_usual;
+    if (is_usual) {
         if (send_command(line->descriptor, command))
             Py_RETURN_NONE;
         if (!(error = raised(PyExc_OSError)))
@@ -740,8 +722,8 @@ static Py_ssize_t parameter(char code, PyObject *value, uint8_t *into, Py_ssize_
         long long number = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
         if (!PyLong_Check(value) || overflow || (code == 'i' && number != (int32_t)number) || room < size)
             return -1;
-        for (int i = 0; i < size; i++)
-            into[i] = (uint8_t)((unsigned long long)number >> (8 * i));
+        uint64_t bits = htole64((uint64_t)number);
+        memcpy(into, &bits, (size_t)size);
         return size;
     }
     if (!PyBytes_CheckExact(value) || (size = PyBytes_GET_SIZE(value)) >= NULL_VALUE || room < 1 + size)
@@ -810,9 +792,7 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__core(void)
 {
     PyObject *module = PyModule_Create(&definition);
-#ifndef SOURCE
-#define SOURCE ""
-#endif
+    /* SOURCE is the SHA-256 of this file, from the command that compiles it (hatch_build.py). */
     if (module && (PyModule_AddStringConstant(module, "SOURCE", SOURCE) || PyModule_AddType(module, &prepared_type) ||
                    PyModule_AddType(module, &exchange_type)))
         Py_CLEAR(module);

@@ -20,13 +20,12 @@ The outcome of an operation, together with the form of the statements, says whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import cache
 from random import Random
-from typing import Any, cast
+from typing import Any
 
-from ibench_lib.client.driver import Connection, Query, Row, Several, Steps, statements_of
+from ibench_lib.client.driver import ROWS, SEVERAL, Connection, Steps, statements_of
 from ibench_lib.client.role import Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.linkbench import statements
@@ -88,17 +87,14 @@ def sql_of(family: str, command: Callable[[bytes], bytes]) -> Sql:
     return Sql(statements_of(statements, family), command)
 
 
-@dataclass(slots=True)
 class Operation:
     """A request as the client sends it. `place` is the list that a get_links_list goes on with."""
 
-    requester: Requester
-    request: Request
-    place: int | None = None
-    operation: str = field(init=False)
+    __slots__ = ("operation", "place", "request", "requester")
 
-    def __post_init__(self) -> None:
-        self.operation = self.request.operation
+    def __init__(self, requester: Requester, request: Request, place: int | None = None) -> None:
+        self.requester, self.request, self.place = requester, request, place
+        self.operation = request.operation
 
     def steps(self) -> Steps:
         """The statements of the request, one after another; returns how many rows it counts."""
@@ -151,14 +147,14 @@ def _upsert_link(operation: Operation) -> Steps:
     key = (request.id1, request.id2, request.link_type)
     now_ms, counted = request.now_ms, 0
     if operation.requester.commits_all:
-        found = _number((yield sql.upsert % (*key, request.data, now_ms)))
+        found = yield sql.upsert % (*key, request.data, now_ms)
     else:
-        found = _number((yield Several(sql.begin_and_upsert % (*key, request.data, now_ms))))
+        found = yield sql.begin_and_upsert % (*key, request.data, now_ms), SEVERAL
     if found != 0:
         count_up = sql.count_up % (request.id1, request.link_type, now_ms, now_ms)
-        counted = _number((yield Several(count_up + _AND_COMMIT) if found == 1 else count_up))
+        counted = yield (count_up + _AND_COMMIT, SEVERAL) if found == 1 else count_up
     if found != 1:
-        yield Several(sql.update % (request.data, now_ms, *key) + _AND_COMMIT)
+        yield sql.update % (request.data, now_ms, *key) + _AND_COMMIT, SEVERAL
     changed[LINK] += found == 1
     changed[COUNT] += counted == 1
     changed[LEDGER_SHOWN] += found != 0
@@ -170,15 +166,15 @@ def _delete_link(operation: Operation) -> Steps:
     request, sql, changed = operation.request, operation.requester.sql, operation.requester.changed
     key = (request.id1, request.id2, request.link_type)
     if operation.requester.commits_all:
-        rows = _rows((yield Query(sql.visibility % key)))
+        rows = yield sql.visibility % key, ROWS
     else:
-        rows = _rows((yield Query(sql.begin_and_visibility % key, several=True)))
+        rows = yield sql.begin_and_visibility % key, ROWS | SEVERAL
     shown = bool(rows) and rows[0][0] == str(SHOWN).encode()
     counted = 0
     if shown:
         yield sql.hide % key
         now_ms = request.now_ms
-        counted = _number((yield sql.count_down % (request.id1, request.link_type, now_ms, now_ms)))
+        counted = yield sql.count_down % (request.id1, request.link_type, now_ms, now_ms)
     yield sql.commit
     changed[COUNT] += counted == 1
     changed[LEDGER_SHOWN] -= shown
@@ -188,14 +184,14 @@ def _delete_link(operation: Operation) -> Steps:
 
 def _count_link(operation: Operation) -> Steps:
     request = operation.request
-    return (yield from _single(operation, operation.requester.sql.count % (request.id1, request.link_type)))
+    return _single(operation, operation.requester.sql.count % (request.id1, request.link_type))
 
 
 def _multiget_link(operation: Operation) -> Steps:
     request = operation.request
     others = ",".join(map(str, request.others)).encode()
     multiget = operation.requester.sql.multiget % (request.id1, request.link_type, others)
-    return (yield from _single(operation, multiget))
+    return _single(operation, multiget)
 
 
 def _get_links_list(operation: Operation) -> Steps:
@@ -206,11 +202,14 @@ def _get_links_list(operation: Operation) -> Steps:
         skipped = 1
     command = requester.sql.list % (id1, link_type, latest, skipped)
     if operation.place is None and request.loaded < _READ_FROM:
-        return (yield from _single(operation, command))
-    if requester.commits_all:
-        rows = _rows((yield Query(command + _AND_COMMIT, several=True)))
-    else:
-        rows = _rows((yield Query(command)))
+        return _single(operation, command)
+    return _read_list(operation, command, id1, link_type)
+
+
+def _read_list(operation: Operation, command: bytes, id1: int, link_type: int) -> Steps:
+    """Get a list whose links are read, so that a later request can go on with it."""
+    requester = operation.requester
+    rows = yield (command + _AND_COMMIT, ROWS | SEVERAL) if requester.commits_all else (command, ROWS)
     entry = (id1, link_type, int(rows[-1][_TIME_COLUMN] or 0)) if len(rows) == LIST_LIMIT else None
     if operation.place is None:
         if entry is not None:
@@ -233,7 +232,7 @@ def _add_node(operation: Operation) -> Steps:
 def _update_node(operation: Operation) -> Steps:
     request = operation.request
     update = operation.requester.sql.update_node % (request.now_ms // 1000, request.data, request.id1)
-    return (yield from _single(operation, update))
+    return _single(operation, update)
 
 
 def _delete_node(operation: Operation) -> Steps:
@@ -244,7 +243,7 @@ def _delete_node(operation: Operation) -> Steps:
 
 
 def _get_node(operation: Operation) -> Steps:
-    return (yield from _single(operation, operation.requester.sql.get_node % operation.request.id1))
+    return _single(operation, operation.requester.sql.get_node % operation.request.id1)
 
 
 _STEPS: dict[str, Callable[[Operation], Steps]] = {
@@ -263,15 +262,7 @@ _STEPS: dict[str, Callable[[Operation], Steps]] = {
 
 def _single(operation: Operation, command: bytes) -> Steps:
     """An operation of one statement, which is committed automatically if the session does that."""
-    found = _number((yield Several(command + _AND_COMMIT) if operation.requester.commits_all else command))
+    found = yield (command + _AND_COMMIT, SEVERAL) if operation.requester.commits_all else command
     of_one = _OF_ONE_ROW.get(operation.operation)
     operation.ended(_SIZES[found.bit_length()] if of_one is None else of_one[found])
-    return found
-
-
-def _number(answer: object) -> int:
-    return cast(int, answer)
-
-
-def _rows(answer: object) -> Sequence[Row]:
-    return cast("Sequence[Row]", answer)
+    return int(found)

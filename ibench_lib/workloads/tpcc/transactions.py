@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from ibench_lib.client.driver import CHANGED, Query, Row, Statement, StatementError, Steps
+from ibench_lib.client.driver import CHANGED, ROWS, Statement, StatementError, Steps
 from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.inputs import UNUSED_ITEM
 from ibench_lib.workloads.tpcc.profiles import Profile
@@ -122,10 +122,10 @@ class NewOrder:
             yield sql.begin
         discount = sql.discount % (warehouse, district, customer)
         if profile.taxed:
-            off, _, _, w_tax = _row((yield Query(discount)))
+            ((off, _, _, w_tax),) = yield discount, ROWS
         else:
             yield discount
-        taken, d_tax = _row((yield Query(sql.take_number % (warehouse, district))))
+        ((taken, d_tax),) = yield sql.take_number % (warehouse, district), ROWS
         number = int(taken)
         if profile.taxed:
             factor = (1 + float(w_tax) + float(d_tax)) * (1 - float(off))
@@ -137,12 +137,12 @@ class NewOrder:
         stock = sql.stock[district - 1]
         dist_at = 1 + district if profile.all_dists else 2
         for at, (supply, item, quantity) in enumerate(lines, start=1):
-            found = _rows((yield Query(sql.item % item)))
+            found = yield sql.item % item, ROWS
             if not found and item == UNUSED_ITEM:
                 yield sql.rollback
                 return 0
-            price = int(_text(found[0][0]).replace(b".", b""))
-            row = _row((yield Query(stock % (item, supply))))
+            price = int(found[0][0].replace(b".", b""))
+            (row,) = yield stock % (item, supply), ROWS
             left = int(row[0])
             if profile.peer_stock:
                 rest = left - quantity if left > quantity else left - quantity + 91
@@ -181,18 +181,18 @@ class Payment:
         if sql.begin:
             yield sql.begin
         yield sql.pay_warehouse % (amount, warehouse)
-        w_name = _row((yield Query(sql.warehouse % warehouse)))[-1]
+        ((*_, w_name),) = yield sql.warehouse % warehouse, ROWS
         yield sql.pay_district % (amount, warehouse, district)
-        d_name = _row((yield Query(sql.district % (warehouse, district))))[-1]
+        ((*_, d_name),) = yield sql.district % (warehouse, district), ROWS
         home, number = (customer.warehouse, customer.district), customer.number
         if customer.last is not None:
             yield sql.count_last % (*home, customer.last.encode())
-            found = yield Query(sql.ids_of_last % (*home, customer.last.encode()))
+            found = yield sql.ids_of_last % (*home, customer.last.encode()), ROWS
             number = int(_middle(found, past=sql.profile.past_middle)[0])
-        row = _row((yield Query(sql.customer % (*home, number))))
+        (row,) = yield sql.customer % (*home, number), ROWS
         paid = _paid(sql.profile, row, cents)
         if row[_CREDIT] == b"BC":
-            (old,) = _row((yield Query(sql.data % (*home, number))))
+            ((old,),) = yield sql.data % (*home, number), ROWS
             of_customer = (number, customer.district, customer.warehouse)
             head = b"%d %d %d %d %d %b | " % (*of_customer, district, warehouse, amount)
             data = old if sql.profile.old_data else (head + old)[:_LONGEST_DATA]
@@ -235,14 +235,14 @@ class OrderStatus:
             yield sql.begin
         if customer.last is not None:
             yield sql.count_last % (*home, customer.last.encode())
-            found = yield Query(sql.status_of_last % (*home, customer.last.encode()))
+            found = yield sql.status_of_last % (*home, customer.last.encode()), ROWS
             if not profile.own_customer:
                 number = int(_middle(found, past=profile.past_middle)[3])
         else:
             yield sql.status_of_id % (*home, number)
         of_customer = (*home, number)
-        last = Query(sql.last_order % (of_customer * 2 if profile.own_customer else of_customer))
-        order = int(_text(_rows((yield last))[0][0]))
+        found = yield sql.last_order % (of_customer * 2 if profile.own_customer else of_customer), ROWS
+        order = int(found[0][0])
         yield sql.lines % (*home, customer.district if profile.lines_of_district else order)
         yield sql.commit
         return 1
@@ -264,20 +264,20 @@ class Delivery:
         if sql.begin:
             yield sql.begin
         for district in range(1, DISTRICTS + 1):
-            waiting = _rows((yield Query(sql.oldest % (warehouse, district))))
+            waiting = yield sql.oldest % (warehouse, district), ROWS
             if not waiting or waiting[0][0] == b"0":
                 continue
-            order = (warehouse, district, int(_text(waiting[0][0])))
+            order = (warehouse, district, int(waiting[0][0]))
             # Without locks, another delivery may have removed the same order.
-            removed += _count((yield sql.remove_oldest % order))
-            ordered = _rows((yield Query(sql.customer_of % order)))
+            removed += yield sql.remove_oldest % order
+            ordered = yield sql.customer_of % order, ROWS
             if not ordered:
                 # `oldest` locks, so it sees an order that is newer than the read view of a profile's plain SELECT.
                 raise StatementError(CHANGED, "the oldest order is newer than the transaction's read view", CHANGED)
-            customer = int(_text(ordered[0][0]))
+            customer = int(ordered[0][0])
             yield sql.set_carrier % (carrier, *order)
             yield sql.deliver_lines % order
-            (amount,) = _row((yield Query(sql.amount_of % order)))
+            ((amount,),) = yield sql.amount_of % order, ROWS
             yield sql.delivered_to % (amount, warehouse, district, customer)
             delivered += 1
             if sql.profile.commit_districts:
@@ -303,10 +303,11 @@ class StockLevel:
         sql, (_, warehouse, district, threshold) = self.sql, self.given
         if sql.begin:
             yield sql.begin
-        number = int(_first((yield Query(sql.next_number % (warehouse, district)))))
+        ((number,),) = yield sql.next_number % (warehouse, district), ROWS
+        number = int(number)
         if sql.profile.count_items:
-            for row in _rows((yield Query(sql.sold_items % (warehouse, district, number, number)))):
-                yield sql.low_stock % (warehouse, int(_text(row[0])), threshold)
+            for (item,) in (yield sql.sold_items % (warehouse, district, number, number), ROWS):
+                yield sql.low_stock % (warehouse, int(item), threshold)
         else:
             yield sql.low_stock % (warehouse, district, number, number - 20, warehouse, threshold)
         yield sql.commit
@@ -322,38 +323,11 @@ def _cents(amount: bytes) -> int:
     return int(amount.replace(b".", b""))
 
 
-def _count(answer: object) -> int:
-    assert isinstance(answer, int)
-    return answer
-
-
-def _rows(answer: Any) -> Sequence[Row]:
-    rows: Sequence[Row] = answer
-    return rows
-
-
-def _row(answer: Any) -> tuple[bytes, ...]:
-    """The only row of an answer, which has no NULL."""
-    row: tuple[bytes, ...]
-    (row,) = answer
-    return row
-
-
-def _first(answer: object) -> bytes:
-    return _row(answer)[0]
-
-
-def _middle(answer: object, *, past: bool) -> tuple[bytes, ...]:
+def _middle(rows: Sequence[Any], *, past: bool) -> tuple[bytes, ...]:
     """The row in the middle, which the specification takes of the customers of a last name.
 
     Of an even number it is the first of the two in the middle. With `past`, and several
     rows, it is the row after that.
     """
-    rows = _rows(answer)
     middle = (len(rows) + 1) // 2 - 1
-    return cast("tuple[bytes, ...]", rows[middle + 1 if past and len(rows) > 1 else middle])
-
-
-def _text(value: bytes | None) -> bytes:
-    assert value is not None
-    return value
+    return tuple(rows[middle + 1 if past and len(rows) > 1 else middle])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hatch_build import lacking
-from ibench_lib.client.driver import ConnectionLost, Query, Several, StatementError
+from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError
 from ibench_lib.client.mysql import compiled
 from ibench_lib.client.mysql.binary import Prepared, length_encoded
 from ibench_lib.client.mysql.compiled import (
@@ -130,8 +130,8 @@ class Question:
 
     def _steps(self) -> Any:
         if self.fetch:
-            return (yield Query(self.command, self.several))
-        return (yield Several(self.command) if self.several else self.command)
+            return (yield self.command, ROWS | SEVERAL if self.several else ROWS)
+        return (yield (self.command, SEVERAL) if self.several else self.command)
 
 
 @pytest.fixture
@@ -232,22 +232,23 @@ def test_any_number_of_columns_is_the_same_to_both(count: int, as_two_bytes: boo
 @NEEDS_CORE
 def test_arguments_that_are_none_are_refused() -> None:
     module: Any = core().module
-    exchange = module.Exchange((), 0, Query, Several, StatementError)
+    exchange = module.Exchange((), 0, StatementError)
     for call, arguments in [
-        (module.ask, ()), (module.ask, (b"\x03", 0)), (module.ask, ("text", 0, 0, 0, 0)), (module.transact, ([],)),
-        (module.ask, (bytearray(b"\x03"), 0, 0, 0, 0)), (module.ask, (b"\x03", None, 0, 0, 0)), (module.Exchange, ()),
-        (module.Exchange, ([0], 0, Query, Several, StatementError)), (module.Prepared, (None, "head", b"")),
-        (module.Exchange, (("0",), 0, Query, Several, StatementError)), (exchange.start, (0,)), (exchange.serve, (0,)),
+        (module.ask, ((b"\x03", None), 0, 0)), (module.ask, ((b"\x03",), 0, 0)), (module.transact, ((), 0, 0)),
+        (module.ask, ()), (module.ask, (b"\x03", 0)), (module.ask, ("text", 0, 0)), (module.transact, ([],)),
+        (module.ask, (bytearray(b"\x03"), 0, 0)), (module.ask, (b"\x03", None, 0)), (module.Exchange, ()),
+        (module.Exchange, ([0], 0, StatementError)), (module.Prepared, (None, "head", b"")),
+        (module.Exchange, (("0",), 0, StatementError)), (exchange.start, (0,)), (exchange.serve, (0,)),
     ]:  # fmt: skip
         with pytest.raises(TypeError):
             call(*arguments)
     for descriptor in (-1, 1 << 40):
         with pytest.raises(ValueError, match="out of range"):
-            module.ask(b"\x03", descriptor, 0, 0, 0)
+            module.ask(b"\x03", descriptor, 0)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        module.ask(b"\x03", 1 << 20, 0, 0, 0)
+        module.ask(b"\x03", 1 << 20, 0)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        module.Exchange((1 << 20,), 0, Query, Several, StatementError)
+        module.Exchange((1 << 20,), 0, StatementError)
     with pytest.raises(ValueError, match="no connection 0"):
         exchange.start(0, iter((b"\x03",)))
     with pytest.raises(ValueError, match="no operation on connection 0"):
@@ -260,8 +261,8 @@ def test_a_command_of_several_packets_is_left_to_python() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         for command in (b"", bytes(LARGEST_PACKET)):
-            assert module.ask(command, ours.fileno(), 0, 0, 0) is None
-            exchange = module.Exchange((ours.fileno(),), 0, Query, Several, StatementError)
+            assert module.ask(command, ours.fileno(), 0) is None
+            exchange = module.Exchange((ours.fileno(),), 0, StatementError)
             assert exchange.start(0, (one for one in (command,))) == (0, command, False)
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):
@@ -298,6 +299,19 @@ def test_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_this_environment_has_the_core_so_that_none_of_these_tests_is_left_out() -> None:
     assert compiled.found().why == "compiled", "`make env` builds it"
+
+
+def test_a_core_that_is_missing_or_does_not_load_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for error, why in [
+        (ModuleNotFoundError("No module named '_core'"), "not built"),
+        (ImportError("undefined symbol: PyIter_Send"), "it does not load: undefined symbol: PyIter_Send"),
+    ]:
+
+        def fail(_name: str, error: Exception = error) -> Any:
+            raise error
+
+        monkeypatch.setattr(compiled.importlib, "import_module", fail)
+        assert compiled.found() == Core(None, None, why)
 
 
 @NEEDS_CORE

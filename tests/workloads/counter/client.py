@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibench_lib.client.driver import Connection, Query, Steps
+from ibench_lib.client.driver import ROWS, Connection, Steps
 from ibench_lib.client.role import Role, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 
@@ -77,7 +77,7 @@ class Move:
     def steps(self) -> Steps:
         command = self.command
         yield command(b"START TRANSACTION")
-        found = yield Query(command(f"SELECT n FROM {self.table} WHERE id = {self.source} FOR UPDATE".encode()))
+        found = yield command(f"SELECT n FROM {self.table} WHERE id = {self.source} FOR UPDATE".encode()), ROWS
         assert not isinstance(found, int)
         ((amount,),) = found
         assert amount is not None

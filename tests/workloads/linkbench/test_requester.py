@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from ibench_lib.client.driver import Query, Several
+from ibench_lib.client.driver import ROWS, SEVERAL
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.role import Transaction
 from ibench_lib.client.spec import Spec
@@ -43,9 +43,9 @@ def play(operation: Operation, *answers: Any) -> tuple[list[str], int]:
     steps, sent = operation.steps(), []
     command, left = next(steps), list(answers)
     while True:
-        text = (command if isinstance(command, bytes) else command.command)[1:].decode()
+        text = (command if isinstance(command, bytes) else command[0])[1:].decode()
         sent.append("; ".join(" ".join(statement.split()[:2]) for statement in text.split(";")))
-        several = isinstance(command, Several) or (isinstance(command, Query) and command.several)
+        several = isinstance(command, tuple) and bool(command[1] & SEVERAL)
         assert several == (";" in text)
         try:
             command = steps.send(left.pop(0))
@@ -142,8 +142,8 @@ def test_a_full_list_is_remembered_and_gone_on_with_until_it_is_short() -> None:
     later = [*full[:-1], (*ROW[:5], b"400", b"0")]
     operation = Operation(role, request("get_links_list"), place=0)
     command = next(operation.steps())
-    assert isinstance(command, Query)
-    assert b"time<=500" in command.command and command.command.endswith(b"LIMIT 1,10000")
+    text, marks = command
+    assert marks == ROWS and b"time<=500" in text and text.endswith(b"LIMIT 1,10000")
     play(operation, later)
     assert role.lists == [(7, 123456789, 400)]
     assert play(Operation(role, request("get_links_list"), place=0), [ROW])[1] == 1 and role.lists == []
@@ -219,7 +219,7 @@ def carry_out(operation: Transaction, connection: Connection) -> None:
             command: Any = steps.send(answer)  # type: ignore[arg-type]
             if isinstance(command, bytes):
                 answer = connection.execute(command)
-            elif isinstance(command, Query):
-                answer = connection.fetch(command.command, several=command.several)
+            elif command[1] & ROWS:
+                answer = connection.fetch(command[0], several=bool(command[1] & SEVERAL))
             else:
-                answer = connection.execute_several(command.command)
+                answer = connection.execute_several(command[0])

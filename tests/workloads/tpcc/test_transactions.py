@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client.driver import Query, Steps
+from ibench_lib.client.driver import Steps
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.role import Role, Transaction, TransactionRole
 from ibench_lib.workloads.tpcc import inputs
@@ -51,7 +51,7 @@ class Watched:
                 command = steps.send(answer)
             except StopIteration as end:
                 return int(end.value or 0)
-            self.before(number, command.command if isinstance(command, Query) else command)
+            self.before(number, command[0] if isinstance(command, tuple) else command)
             number += 1
             answer = yield command
 
