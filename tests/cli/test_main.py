@@ -110,11 +110,11 @@ LIGHT_FIRST = (
         (f"{command} --help", CONNECT | {"pydantic", "cryptography"})
         for command in ("experiment check", "runs import", "servers install", "config show", "profile export")
     ),
-    ("config list", CONNECT - {"pymysql", "duckdb"}),
-    ("runs", COMPUTE | {"ruamel", "fsspec"}),
-    ("runs --json", COMPUTE | {"ruamel", "fsspec"}),
-    ("sql --describe step_throughput", COMPUTE),
-    ("sql 'SELECT count(*) FROM ops'", COMPUTE),
+    ("config list", (CONNECT | {"pydantic"}) - {"pymysql", "duckdb"}),
+    ("runs", COMPUTE | {"ruamel", "fsspec", "pydantic"}),
+    ("runs --json", COMPUTE | {"ruamel", "fsspec", "pydantic"}),
+    ("sql --describe step_throughput", COMPUTE | {"pydantic"}),
+    ("sql 'SELECT count(*) FROM ops'", COMPUTE | {"pydantic"}),
     ("stalls", DRAW),
     ("summary", DRAW),
     ("compare system.cy10a system.other", DRAW),
