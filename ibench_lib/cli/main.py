@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ibench_lib.base.extras import extra_of, how_to_install
 from ibench_lib.base.later import later
+from ibench_lib.cli import kept
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import nearest_existing, workspace
 
@@ -195,8 +196,7 @@ def main() -> None:
         if sys.argv[1:] == ["--version"]:
             print(_versions(), flush=True)
         else:
-            help_alone = _help_alone(sys.argv[1:])
-            (help_alone or application(_first_word()))()
+            kept.printed(sys.argv[1:], lambda: (_help_alone(sys.argv[1:]) or application(_first_word()))())
     except IbenchError as error:
         # Detail first: the line that says what is wrong and what to do is the last one on the screen.
         if error.detail:

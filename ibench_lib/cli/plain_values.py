@@ -43,6 +43,7 @@ def _process(parameter: Any, by_typer: Callable[[Any, Any, Any], Any], context: 
         return by_typer(parameter, context, value)
     several = parameter.multiple or parameter.nargs == -1
     kind, info = descriptor.annotation, descriptor.parameter_info
+    plain: Any
     if value is None:
         plain = () if several else None
     # What is typed is text: a value of another type is a default.
