@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -85,7 +86,7 @@ CHANGES: dict[str, Callable[[Workspace, Path], object]] = {
     "a new run": lambda here, _: (here.runs / f"{RUN}2").mkdir(),
     "a link": lambda here, _: (here.runs / f"{RUN}2").symlink_to(here.runs / RUN),
     "a sample": lambda here, _: (here.sample / RUN).mkdir(parents=True),
-    "an experiment": lambda here, _: (here.root / "experiments").mkdir(),
+    "an experiment": lambda here, _: shutil.copytree(here.runs / RUN, here.root / "experiments"),
     "the library": lambda _, tmp_path: _rewrite(tmp_path / "library" / "analysis.py"),
 }
 

@@ -45,7 +45,8 @@ def _given(cls: type[TyperCommand], typed: list[str]) -> tuple[Any, ...]:
     "typed",
     [
         "", "a", "a b c", "a --form csv", "a --form odd", "a --tag x --tag y", "a --base here", "a --last 0",
-        "a --last 2", "a --last x", "a --scale 0.5", "a --scale 2", "a --folder f", "a --share 7%", "a --quick --fast", "a --tag",
+        "a --last 2", "a --last x", "a --scale 0.5", "a --scale 2", "a --folder f", "a --share 7%", "a --quick --fast",
+        "a --tag",
     ],
 )  # fmt: skip
 def test_commands_get_what_typer_would_give_them(typed: str) -> None:
