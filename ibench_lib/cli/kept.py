@@ -18,7 +18,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
@@ -76,12 +76,20 @@ class _Copied:
         self._stream, self._number, self._pieces = stream, number, pieces
 
     def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # bytes that are written there would not be remembered
+            raise AttributeError(name)
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write, and remember it."""
+        """Write, and remember what could be written: some try with bytes whether a stream takes them."""
+        written = int(self._stream.write(text))
         self._pieces.append((self._number, text))
-        return int(self._stream.write(text))
+        return written
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of them."""
+        for line in lines:
+            self.write(line)
 
 
 def _place() -> Workspace | None:

@@ -54,8 +54,11 @@ def _print(
     def command() -> None:
         computed.append(" (computed)")
         print("12 % [faster]", file=sys.stdout)
+        with pytest.raises(TypeError):
+            sys.stdout.write(b"")  # type: ignore[arg-type]  # so libraries find out what a stream takes
         print("left out: r2", file=sys.stderr)
-        print("end", file=sys.stdout)
+        assert not hasattr(sys.stdout, "buffer")
+        sys.stdout.writelines(["end", "\n"])
         meanwhile()
         sys.exit(code)
 
