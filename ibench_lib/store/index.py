@@ -25,18 +25,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from ibench_lib.base.later import later
 from ibench_lib.paths import PACKAGE, say_once
 from ibench_lib.schema import STEPS, TABLES, nullable_schema
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
     import pyarrow.parquet as pq
 else:
-    pa, pq = later("pyarrow"), later("pyarrow.parquet")
+    duckdb, pa, pq = later("duckdb"), later("pyarrow"), later("pyarrow.parquet")
 
 CATALOG = "ibench_index"
 
