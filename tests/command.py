@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from ibench_lib.cli import kept, output
 from ibench_lib.cli import main as cli
-from ibench_lib.cli import output
 from ibench_lib.paths import Workspace
 
 PROGRAM = "from ibench_lib.cli.main import main; main()"
@@ -30,6 +30,7 @@ def ibench(
             patch.setenv(name, value)
         patch.setattr(sys, "stdin", io.StringIO(stdin))
         patch.setattr(sys, "argv", ["ibench", *arguments])
+        patch.setattr(kept, "COMMANDS", ())  # a test may have replaced what computes
         patch.setattr(output.err, "width", 200)
         patch.setattr(output.out, "width", 1000)
         try:

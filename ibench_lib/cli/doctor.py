@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -104,20 +105,37 @@ def _environment(workspace: Workspace) -> Finding:
         locked.setdefault(name, set()).add(version)
         if marker:
             conditional.add(name)
-    wrong = []
+    wrong, there = [], _installed()
     for name, versions in locked.items():
-        try:
-            installed = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
+        installed = there.get(name) or _version_in_its_file(name)
+        if installed is None:
             if name not in conditional:
                 wrong.append(f"{name} is not installed")
-        else:
-            if installed not in versions:
-                wrong.append(f"{name} is {installed}, the lock file has {' or '.join(sorted(versions))}")
+        elif installed not in versions:
+            wrong.append(f"{name} is {installed}, the lock file has {' or '.join(sorted(versions))}")
     if not wrong:
         return Finding("environment", "ok", f"{len(locked)} packages, as in the lock file")
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
     return Finding("environment", "warning", "; ".join(wrong[:3]) + more, "make env")
+
+
+def _installed() -> dict[str, str]:
+    """Package -> version, by the names of their folders: to read the files in them takes a third of a second."""
+    found: dict[str, str] = {}
+    for place in sys.path:
+        with suppress(OSError):
+            for folder in os.listdir(place):
+                name, _, version = folder.removesuffix(".dist-info").partition("-")
+                if folder.endswith(".dist-info") and version:
+                    found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version)
+    return found
+
+
+def _version_in_its_file(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _client_core(workspace: Workspace) -> Finding:

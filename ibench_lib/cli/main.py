@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ibench_lib.base.extras import extra_of, how_to_install
 from ibench_lib.base.later import later
+from ibench_lib.cli import kept
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import nearest_existing, workspace
 
 if TYPE_CHECKING:
     import typer
 
-    from ibench_lib.cli import output
+    from ibench_lib.cli import output, plain_values
 else:
-    # They take most of the time of what needs neither.
-    typer, output = later("typer"), later("ibench_lib.cli.output")
+    # They take most of the time of what needs none of them.
+    typer, output, plain_values = (later(n) for n in ("typer", "ibench_lib.cli.output", "ibench_lib.cli.plain_values"))
 
 _COMMANDS = {
     "run": "run.run",
@@ -68,6 +69,7 @@ def application(name: str = "") -> typer.Typer:
     For the options of `ibench` itself the commands are only listed, and none of them is imported.
     """
     made = typer.Typer(
+        cls=plain_values.PlainGroup,
         help="Run database benchmarks, record every second in Parquet, and publish the comparison.",
         no_args_is_help=True,
         context_settings={"help_option_names": list(_HELP)},
@@ -82,7 +84,7 @@ def application(name: str = "") -> typer.Typer:
     for group in _GROUPS:
         if group == name or not alone:
             of_group = _module(group).app
-            made.add_typer(of_group, name=group)
+            made.add_typer(of_group, name=group, cls=plain_values.PlainGroup)
             _reflow(of_group)
     for command, place in _COMMANDS.items():
         if command == name or not alone:
@@ -135,6 +137,7 @@ def _help_in(module: str, beginning: str) -> str:
 def _reflow(app: typer.Typer) -> None:
     """Let the help of its commands fill any width: typer keeps the line breaks of all paragraphs but the first."""
     for command in app.registered_commands:
+        command.cls = plain_values.PlainCommand
         paragraphs = inspect.cleandoc((command.callback and command.callback.__doc__) or "").split("\n\n")
         command.help = "\n\n".join(one if _EXAMPLE in one else one.replace("\n", " ") for one in paragraphs)
 
@@ -193,8 +196,7 @@ def main() -> None:
         if sys.argv[1:] == ["--version"]:
             print(_versions(), flush=True)
         else:
-            help_alone = _help_alone(sys.argv[1:])
-            (help_alone or application(_first_word()))()
+            kept.printed(sys.argv[1:], lambda: (_help_alone(sys.argv[1:]) or application(_first_word()))())
     except IbenchError as error:
         # Detail first: the line that says what is wrong and what to do is the last one on the screen.
         if error.detail:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
@@ -18,9 +19,11 @@ from ibench_lib.runner.events import StepProgress, step_progress
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.server import left_by
-from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.workload import Step
+
+if TYPE_CHECKING:
+    from ibench_lib.runner.worker_state import WorkerState
 
 PLAIN_EVERY_S = 10.0
 _LEAST_BAR, _MOST_BAR = 6, 24

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from ibench_lib.base.later import later
 from ibench_lib.capture.host_facts import same_host
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.paths import Workspace
@@ -19,9 +20,13 @@ from ibench_lib.runner.plan import manifests
 from ibench_lib.runner.planned import PlannedCell
 from ibench_lib.runner.snapshot.use import snapshot_bytes, steps_loaded
 from ibench_lib.runner.space import needed_bytes
-from ibench_lib.store import reader
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.workload import Step, Work
+
+if TYPE_CHECKING:
+    from ibench_lib.store import reader
+else:
+    reader = later("ibench_lib.store.reader")
 
 Source = Literal["the same cell", "other cells here", "a guess"]
 

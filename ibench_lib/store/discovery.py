@@ -89,7 +89,7 @@ class LakeContents:
     index: Index | None = None
     not_indexed: list[str] = field(default_factory=list)
     folders: dict[str, str] = field(default_factory=dict)
-    indexed_files: list[tuple[str, str, int]] = field(default_factory=list)
+    indexed_files: list[tuple[str, str, list[str] | None]] = field(default_factory=list)
 
     def describe(
         self,

@@ -25,18 +25,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from ibench_lib.base.later import later
 from ibench_lib.paths import PACKAGE, say_once
 from ibench_lib.schema import STEPS, TABLES, nullable_schema
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
     import pyarrow.parquet as pq
 else:
-    pa, pq = later("pyarrow"), later("pyarrow.parquet")
+    duckdb, pa, pq = later("duckdb"), later("pyarrow"), later("pyarrow.parquet")
 
 CATALOG = "ibench_index"
 
@@ -125,10 +124,16 @@ class Index:
         text = f'SELECT * FROM {CATALOG}."{name}"'
         return f"{text} WHERE run_id NOT IN (SELECT run_id FROM not_indexed)" if without else text
 
-    def kinds_of_files(self, without: Collection[str]) -> list[tuple[str, str, int]]:
-        """(table, columns, number of files) of each kind of file of the runs that count."""
+    def kinds_of_files(
+        self, folders: Mapping[str, str], without: Collection[str], most: int
+    ) -> list[tuple[str, str, list[str] | None]]:
+        """(table, columns, addresses) of each kind of file of the runs that count; None for more than `most` files.
+
+        `folders` has the address of each folder.
+        """
         return self._connection.execute(
-            f"SELECT in_table, columns, count(*) FROM ({self.table('files', without)}) GROUP BY ALL ORDER BY ALL"
+            f"SELECT in_table, columns, CASE WHEN count(*) <= {most} THEN list(path ORDER BY run_id, file) END "
+            f"FROM ({self.files(folders, without)}) GROUP BY in_table, columns ORDER BY in_table, columns"
         ).fetchall()
 
     def addresses(self, table: str, columns: str, folders: Mapping[str, str], without: Collection[str]) -> str:

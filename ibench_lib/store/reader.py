@@ -217,7 +217,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: LakeContents, names: Col
     connection.execute("CREATE TABLE not_indexed (run_id VARCHAR)")
     _insert(connection, "not_indexed", [(run_id,) for run_id in found.not_indexed])
     if found.index is not None and found.index.is_attached:
-        found.indexed_files = found.index.kinds_of_files(found.not_indexed)
+        found.indexed_files = found.index.kinds_of_files(_literal_folders(found), found.not_indexed, _PATHS_IN_A_VIEW)
     narrowable = NarrowableViews()
     for name, table in TABLES.items():
         if name in names:
@@ -457,8 +457,7 @@ def _create_view(
         _declare_table(connection, base, table.kinds)
         parts.insert(0, f"SELECT * FROM {base}")
     under = _files_of(table.name)
-    types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{under}")').fetchall()
-    casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in types)
+    casts = ", ".join(f'"{name}"::{sql_type(kind)} AS "{name}"' for name, kind in table.kinds.items())
     text = " UNION ALL BY NAME ".join(parts)
     connection.execute(f'DROP TABLE "{under}"')
     connection.execute(f'CREATE VIEW "{under}" AS SELECT {casts} FROM ({text})')
@@ -469,18 +468,16 @@ def _indexed_files(
 ) -> list[tuple[str, str]]:
     """(columns, SQL of the list of their paths) of the files of a table that the index knows."""
     assert found.index is not None
-    folders = _literal_folders(found)
     listed = []
-    for number, (of, columns, count) in enumerate(found.indexed_files):
+    for number, (of, columns, paths) in enumerate(found.indexed_files):
         if of != table:
             continue
-        paths = found.index.addresses(table, columns, folders, found.not_indexed)
-        if count > _PATHS_IN_A_VIEW:
-            connection.execute(f"SET VARIABLE {table}_files_{number} = {paths}")
+        if paths is None:
+            every = found.index.addresses(table, columns, _literal_folders(found), found.not_indexed)
+            connection.execute(f"SET VARIABLE {table}_files_{number} = {every}")
             text = f"getvariable('{table}_files_{number}')"
         else:
-            ((names,),) = connection.execute(f"SELECT {paths}").fetchall()
-            text = f"[{', '.join(map(quoted, names))}]"
+            text = f"[{', '.join(map(quoted, paths))}]"
         listed.append((columns, narrowable.of_indexed(table, columns, text)))
     return listed
 

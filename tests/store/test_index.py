@@ -12,6 +12,7 @@ import pytest
 
 from ibench_lib.paths import Workspace
 from ibench_lib.store import catalogue, checksums, discovery, reader
+from ibench_lib.store.index import Index
 from ibench_lib.store.manifest import Manifest, parse_manifest
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.transfer import Store, open_store, push, push_index
@@ -231,10 +232,20 @@ def test_an_index_that_cannot_be_read_is_said_once(
 def test_many_files_are_read_by_way_of_a_variable(
     workspace: Workspace, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked: list[str] = []
+    addresses = Index.addresses
+
+    def spied(index: Index, table: str, *others: Any) -> str:
+        asked.append(table)
+        return addresses(index, table, *others)
+
+    monkeypatch.setattr(Index, "addresses", spied)
     write_runs(workspace, *runs())
     expected = everything(reader.lake(workspace))
+    assert asked == [], "the paths of few files are asked for at once, not for each table"
     monkeypatch.setattr(reader, "_PATHS_IN_A_VIEW", 2)
     assert everything(reader.lake(workspace)) == expected
+    assert asked
 
 
 @pytest.mark.long

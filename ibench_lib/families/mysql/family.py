@@ -16,7 +16,6 @@ from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.configs.syntax import size
 from ibench_lib.errors import RunFailed
 from ibench_lib.families.mysql import options
-from ibench_lib.families.mysql.figure_places import history_list_length
 from ibench_lib.families.mysql.innodb_places import PLACES
 from ibench_lib.server_figures import available
 from ibench_lib.servers.flavours.flavour import (
@@ -33,11 +32,13 @@ if TYPE_CHECKING:
     import pymysql
 
     from ibench_lib.base import mysql
+    from ibench_lib.families.mysql import figure_places
     from ibench_lib.servers.address import Address
     from ibench_lib.servers.build import Build
 else:
     # A flavour is asked about configurations and builds far more often than about a server that runs.
     pymysql, mysql = later("pymysql"), later("ibench_lib.base.mysql")
+    figure_places = later("ibench_lib.families.mysql.figure_places")
 
 _VERSION = re.compile(r"Ver (\d+\.\d+\S*)")
 _UNKNOWN_VARIABLE = 1193
@@ -372,7 +373,7 @@ class MySQLFamily(Flavour):
         return [variables.get(_POOL_LIST_NAMED, _POOL_LIST)]
 
     def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:
-        return history_list_length(address, self.places)
+        return figure_places.history_list_length(address, self.places)
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         try:
