@@ -120,7 +120,7 @@ def test_the_readme_says_which_servers_benchmarks_and_files_there_are() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     titles = {workload.find(name).title for name in workload.known()}
     assert titles == {"Insert Benchmark", "TPC-C", "LinkBench", "sysbench", "a command of your own"}
-    assert set(flavour.names()) == {"mysql", "percona", "mariadb"}
+    assert set(flavour.names()) == {"mysql", "percona", "mariadb", "postgres"}
     assert set(importers()) == {"iibench", "published", "sysbench"}
     for words in (
         "No PostgreSQL",

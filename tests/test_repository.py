@@ -437,6 +437,7 @@ TESTED_ELSEWHERE = {
     "the tests of its collector server_counters and tests/builds/test_figures.py hold every figure": (
         "families/mysql/figure_places.py"
     ),
+    "tests/families/postgres/test_run.py runs whole cells": "families/postgres/collectors/sizes.py",
     "tests/publish/test_kernel.py runs notebooks in it": "publish/kernel_manager.py publish/kernel_process.py",
     "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": "publish/post_process.py",
     "tests/servers/test_sandbox.py starts them": "servers/inspection.py servers/server.py",

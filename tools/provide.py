@@ -1,4 +1,4 @@
-"""Get what a make target needs and this machine lacks: `provide.py server`, `chromium`, `axe`, `sysbench`."""
+"""Get what a make target needs and this machine lacks: `provide.py server`, and so on (`WAYS`)."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from ibench_lib.base import debian
 from ibench_lib.base.chromium import find_chromium, install_chromium
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import workspace
-from ibench_lib.servers import registry
+from ibench_lib.servers import catalogue, registry
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources.apt import install_mariadb
 from ibench_lib.servers.sources.fetch import check_sha256, run_client
@@ -94,7 +94,22 @@ def sysbench() -> None:
         print(f"ibench: {install_sysbench(workspace())}")
 
 
-WAYS: dict[str, Callable[[], None]] = {"server": server, "chromium": chromium, "axe": axe, "sysbench": sysbench}
+def postgres() -> None:
+    if any(label.startswith("postgres-") for label in registry.labels(workspace())):
+        return
+    offered = [offer for offer, _ in catalogue.offers().values() if offer.label.startswith("postgres-")]
+    offered.sort(key=lambda offer: not offer.origin.startswith("apt"))
+    print(f"ibench: no PostgreSQL here; getting it: {offered[0].origin}", flush=True)
+    catalogue.install(offered[0].label, workspace())
+
+
+WAYS: dict[str, Callable[[], None]] = {
+    "server": server,
+    "chromium": chromium,
+    "axe": axe,
+    "sysbench": sysbench,
+    "postgres": postgres,
+}
 
 if __name__ == "__main__":
     try:

@@ -1,9 +1,13 @@
-"""The server's process, once a second, from /proc/<pid>."""
+"""The server's process, once a second, from /proc/<pid>. Of a server of several processes it is the sum.
+
+Those are the process that was started and its children. A child that has ended counts by what the kernel has added to
+its parent, so what is cumulative never falls.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import Collector, Unavailable
@@ -12,7 +16,8 @@ from ibench_lib.capture.step_counters import PEAK
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_UTIME, _STIME, _THREADS, _VSIZE, _RSS = 11, 12, 17, 20, 21  # of /proc/<pid>/stat, from the field after the name
+# Of /proc/<pid>/stat, from the field after the name; of children that have ended and were waited for, the C ones.
+_UTIME, _STIME, _CUTIME, _CSTIME, _THREADS, _VSIZE, _RSS = 11, 12, 13, 14, 17, 20, 21
 _CLEAR_REFS, _RESET_PEAK = "/proc/{pid}/clear_refs", b"5"
 
 
@@ -48,6 +53,7 @@ class Process(Collector):
         if self._watched is None or self._watched.pid != pid:
             self._watched = _Watched(pid)
         watched, t_s = self._watched, now_s()
+        watched.look_for_children()
         switches = watched.switches()
         if watched.denied is not None:
             for column in ("read_bytes", "written_bytes"):
@@ -56,7 +62,7 @@ class Process(Collector):
         return {
             "t_s": t_s,
             "pid": pid,
-            **stat_columns(watched.stat.read()),
+            **watched.columns(),
             "read_bytes": read_bytes,
             "written_bytes": written_bytes,
             "voluntary_switches": switches[0],
@@ -85,15 +91,54 @@ class _Watched:
             self._io.read()
         except PermissionError as error:
             self._io, self.denied = None, f"/proc/{pid}/io: {error.strerror}"
-        self._task = f"/proc/{pid}/task"
         self._threads: dict[str, tuple[int, int]] = {}
+        self._children: list[int] = []
+        self._sums: dict[str, float] = {}
         self._voluntary = self._involuntary = 0
         self.blocked = 0
         self._peak_is_reset = False
 
+    def look_for_children(self) -> None:
+        """Find the processes that the server consists of besides the first."""
+        try:
+            with open(f"/proc/{self.pid}/task/{self.pid}/children", "rb", buffering=0) as file:
+                self._children = [int(child) for child in file.read().split()]
+        except OSError:
+            self._children = []
+
+    def columns(self) -> dict[str, Any]:
+        """`stat_columns` of all processes."""
+        text = self.stat.read()
+        own = stat_columns(text)
+        own["cpu_user_s"], own["cpu_system_s"] = ended_cpu(text, own)
+        of_children = [stat_columns(text) for text in self._of_children("stat")]
+        for name in ("cpu_user_s", "cpu_system_s"):
+            own[name] = self._never_falling(name, own[name] + sum(child[name] for child in of_children))
+        own["threads"] += sum(child["threads"] for child in of_children)
+        if of_children:
+            with open(f"/proc/{self.pid}/status", "rb", buffering=0) as file:
+                own["resident_bytes"] = resident_bytes([file.read(), *self._of_children("status")])
+        return own
+
+    def _of_children(self, name: str) -> Iterator[bytes]:
+        """The text of a file of each child that is still there."""
+        for child in self._children:
+            try:
+                with open(f"/proc/{child}/{name}", "rb", buffering=0) as file:
+                    yield file.read()
+            except OSError:
+                continue  # it ended in between
+
+    def _never_falling(self, name: str, now: float) -> float:
+        """A sum, or what it was before: a child may end between two looks at one sample."""
+        self._sums[name] = max(now, self._sums.get(name, 0))
+        return self._sums[name]
+
     def reset_peak(self) -> str | None:
         """Let the kernel's mark of the largest resident size (VmHWM) start again; why not, where it does not."""
         self._peak_is_reset = False
+        if self._children:
+            return "the server has several processes, of which no mark can be added up"
         path = _CLEAR_REFS.format(pid=self.pid)
         try:
             with open(path, "wb", buffering=0) as file:
@@ -112,16 +157,20 @@ class _Watched:
 
     def io(self) -> tuple[int | None, int | None]:
         """Bytes read from and sent to storage."""
-        return (None, None) if self._io is None else io_bytes(self._io.read())
+        if self._io is None:
+            return None, None
+        every = [io_bytes(text) for text in (self._io.read(), *self._of_children("io"))]
+        read, written = (self._never_falling(f"io {n}", sum(each[n] for each in every)) for n in (0, 1))
+        return int(read), int(written)
 
     def switches(self) -> tuple[int, int]:
         """Voluntary and involuntary context switches of all threads ever seen. Counts the `blocked` ones as well."""
         seen: dict[str, tuple[int, int]] = {}
         self.blocked = 0
-        for thread in os.listdir(self._task):
+        for thread in self._all_threads():
             try:
                 # Not kept open: a server may have more threads than we may have files.
-                with open(f"{self._task}/{thread}/status", "rb", buffering=0) as file:
+                with open(f"{thread}/status", "rb", buffering=0) as file:
                     text = file.read()
             except OSError:
                 continue  # it ended in between
@@ -135,6 +184,29 @@ class _Watched:
             seen[thread] = now
         self._threads = seen
         return self._voluntary, self._involuntary
+
+    def _all_threads(self) -> Iterator[str]:
+        for pid in (self.pid, *self._children):
+            task = f"/proc/{pid}/task"
+            try:
+                yield from (f"{task}/{thread}" for thread in os.listdir(task))
+            except OSError:
+                if pid == self.pid:
+                    raise
+
+
+def ended_cpu(text: bytes, own: dict[str, Any]) -> tuple[float, float]:
+    """User and system CPU seconds of a process and of its children that have ended, by its /proc/<pid>/stat."""
+    fields = text[text.rindex(b")") + 1 :].split()
+    user, system = (int(fields[field]) / _TICKS_PER_S for field in (_CUTIME, _CSTIME))
+    return own["cpu_user_s"] + user, own["cpu_system_s"] + system
+
+
+def resident_bytes(texts: Sequence[bytes]) -> int:
+    """Memory of processes that share some, by their /proc/<pid>/status: what each has alone, and the largest share."""
+    lines = [dict(line.split(b":", 1) for line in text.splitlines() if b":" in line) for text in texts]
+    own, shared = ([int(each.get(name, b"0").split()[0]) for each in lines] for name in (b"RssAnon", b"RssShmem"))
+    return (sum(own) + max(shared)) * 1024
 
 
 def stat_columns(text: bytes) -> dict[str, Any]:

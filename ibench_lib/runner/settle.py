@@ -46,10 +46,8 @@ def settle(
     ------
     StatementError, ConnectionLost : a statement failed.
     """
-    actions = [
-        _timed(statement, partial(_run, connection, statement))
-        for statement in (settling.table.format(table=table) for table in tables)
-    ]
+    statements = (*(settling.table.format(table=table) for table in tables), *settling.then)
+    actions = [_timed(statement, partial(_run, connection, statement)) for statement in statements]
     if reset_binary_log is not None:
         actions.append(_timed(reset_binary_log, partial(_run, connection, reset_binary_log)))
     before = {}
@@ -63,10 +61,10 @@ def settle(
             raise
         before[setting] = old
     try:
-        if wait_s is None:
+        if wait_s is None and settling.dirty is not None:
             wait = partial(_wait_for_clean_pages, connection, settling, timeout_s)
             actions.append(_timed("wait for dirty pages", wait))
-        else:
+        elif wait_s is not None:
             actions.append(_timed(f"wait for {wait_s:.1f} s", partial(_wait, connection, settling, wait_s)))
     finally:
         for setting, old in reversed(before.items()):
@@ -81,11 +79,12 @@ def _run(connection: Connection, statement: str) -> str:
 
 def _wait(connection: Connection, settling: Settling, wait_s: float) -> str:
     time.sleep(wait_s)
-    return "{} of {} pages dirty".format(*_dirty_and_data(connection, settling))
+    return "done" if settling.dirty is None else "{} of {} pages dirty".format(*_dirty_and_data(connection, settling))
 
 
 def _dirty_and_data(connection: Connection, settling: Settling) -> tuple[int, int]:
-    dirty, data = (connection.text(query, column=settling.column) for query in (settling.dirty, settling.data))
+    queries = (str(settling.dirty), str(settling.data))
+    dirty, data = (connection.text(query, column=settling.column) for query in queries)
     return int(dirty), int(data)
 
 

@@ -38,7 +38,10 @@ class Account:
         HostUnfit : with the folder above it.
         """
         for above in reversed(folder.resolve().parents):
-            found = above.stat()
+            try:
+                found = above.stat()
+            except FileNotFoundError:
+                return  # we are going to make it
             bit = stat.S_IXUSR if found.st_uid == self.user else stat.S_IXGRP if found.st_gid == self.group else None
             if not found.st_mode & (bit or stat.S_IXOTH):
                 raise HostUnfit(

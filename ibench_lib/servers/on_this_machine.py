@@ -106,10 +106,11 @@ def _binaries() -> list[str]:
 
 
 def _on_path(path: str) -> Iterator[Path]:
+    names = [name for one in flavour.every() if one.is_system for name in one.binaries]
     for folder in (*path.split(os.pathsep), *_SYSTEM_FOLDERS):
         if not os.path.isabs(folder):  # an empty or relative entry of PATH means the current directory
             continue
-        for name in _binaries():
+        for name in dict.fromkeys(names):
             binary = Path(folder) / name
             if _is_program(binary):
                 yield binary.resolve()

@@ -6,14 +6,26 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ibench_lib.capture.process import Process, io_bytes, is_blocked, stat_columns, thread_switches
+from ibench_lib.capture.process import Process, io_bytes, is_blocked, resident_bytes, stat_columns, thread_switches
 from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, clock, scene, until_sampled
 from tests.waiting import until
 
+FAMILY = """
+import os, time
+for n in range(2):
+    if os.fork() == 0:
+        while time.process_time() < (0.3 if n else 0.6): pass
+        if n: os._exit(0)
+        time.sleep(60)
+os.wait()
+print(flush=True)
+time.sleep(60)
+"""
 BURN = "import time\ninput()\nwhile time.process_time() < 5.2: pass\nprint(flush=True)\ninput()"
 HERE = Path("/")
 
@@ -42,6 +54,33 @@ def test_proc_pid_io_is_what_storage_sees() -> None:
 def test_context_switches_of_a_thread() -> None:
     text = b"Name:\tmysqld\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n"
     assert thread_switches(text) == (12, 3)
+
+
+def test_memory_of_several_processes_counts_what_they_share_once() -> None:
+    texts = [b"Name:\tp\nRssAnon:\t100 kB\nRssFile:\t7 kB\nRssShmem:\t%d kB\n" % shared for shared in (5, 900, 20)]
+    assert resident_bytes(texts) == (300 + 900) * 1024
+
+
+def cpu_s(row: dict[str, Any]) -> float:
+    return float(row["cpu_user_s"] + row["cpu_system_s"])
+
+
+@pytest.mark.slow
+def test_a_server_of_several_processes_is_their_sum_also_of_those_that_have_ended(tmp_path: Path) -> None:
+    sink = Sink()
+    family = subprocess.Popen([sys.executable, "-S", "-c", FAMILY], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert family.stdout is not None
+        family.stdout.readline()  # one child has ended, the other one burns or sleeps
+        with Capture(scene(tmp_path, pid=lambda: family.pid, datadir=HERE), sink, [Process]):
+            until(lambda: any(cpu_s(row) >= 0.85 for row in sink["process_samples"]), "the CPU of both")
+    finally:
+        os.killpg(family.pid, signal.SIGKILL)
+        family.wait()
+    (last,) = sink["process_samples"][-1:]
+    assert (last["threads"], last["pid"]) == (2, family.pid)
+    sums = [cpu_s(row) for row in sink["process_samples"]]
+    assert sums == sorted(sums)
 
 
 def test_a_blocked_thread_is_in_state_d() -> None:

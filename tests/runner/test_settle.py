@@ -10,6 +10,7 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.families.mysql.family import SETTLING
 from ibench_lib.runner import settle as module
 from ibench_lib.runner.settle import settle
+from ibench_lib.servers.flavours.flavour import Settling
 
 
 class Server:
@@ -50,3 +51,16 @@ def test_it_waits_for_clean_pages_or_for_a_time(
     assert [(done.action, done.result) for done in actions] == [("ANALYZE TABLE pi1", "done"), (action, result)]
     # What it changed to have pages flushed is as before.
     assert server.sent[-1] == "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 75"
+
+
+@pytest.mark.parametrize(("wait_s", "more"), [(None, []), (5.0, [("wait for 5.0 s", "done")])])
+def test_a_server_that_does_not_say_what_is_dirty_has_statements_that_write_it(
+    wait_s: float | None, more: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(0)
+    monkeypatch.setattr(module.time, "sleep", server.sleep)
+    settling = Settling("VACUUM {table}", hastened=(), dirty=None, data=None, column=0, then=("CHECKPOINT",))
+    actions = settle(cast(Connection, cast(Any, server)), settling, ["a", "b"], 600, None, wait_s)
+    assert server.sent == ["VACUUM a", "VACUUM b", "CHECKPOINT"]
+    assert [(done.action, done.result) for done in actions][3:] == more
+    assert server.clock == (wait_s or 0)

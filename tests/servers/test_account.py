@@ -32,6 +32,7 @@ def test_a_closed_folder_above_its_files_is_named(open_path: Path) -> None:
     Account("owner", owner.st_uid, owner.st_gid).require_entry(closed / "inner")
     closed.chmod(0o711)
     stranger.require_entry(closed / "inner" / "datadir")
+    stranger.require_entry(closed / "inner" / "not yet" / "made" / "datadir")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

@@ -67,8 +67,10 @@ def own_configs(folder: Path) -> Path:
 
 
 def test_without_its_file_there_is_no_such_flavour() -> None:
-    assert names() == ["mariadb", "mysql", "percona"]
-    with pytest.raises(BuildNotFound, match="there is no server flavour 'fakedb'; there is mariadb, mysql, percona"):
+    assert names() == ["mariadb", "mysql", "percona", "postgres"]
+    with pytest.raises(
+        BuildNotFound, match="there is no server flavour 'fakedb'; there is mariadb, mysql, percona, postgres"
+    ):
         find("fakedb")
 
 

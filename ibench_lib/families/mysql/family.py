@@ -212,6 +212,7 @@ class MySQLFamily(Flavour):
     families: tuple[str, ...]
     mark: str | None = None
     binaries: tuple[str, ...] = ("mysqld",)
+    is_system = True
     version_arguments: tuple[str, ...] = ("--no-defaults", "--version")
     initial_options = frozenset(
         [

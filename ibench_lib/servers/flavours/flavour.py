@@ -27,6 +27,10 @@ Release = tuple[int, ...]
 """(10, 11, 19) of 10.11.19-MariaDB, (16, 4) of 16.4."""
 
 
+DEFAULT_ENGINE = "innodb"
+"""The storage engine of workloads that name none; a server without engines takes it for its own."""
+
+
 @dataclass(frozen=True)
 class StartPlace:
     """Where a server keeps its files, and how to reach it. Without `port` it listens on its socket only.
@@ -70,15 +74,17 @@ class Setting:
 class Settling:
     """How a database is settled between writes and queries.
 
-    `table` is the statement for each table (`{table}`). While `dirty` is over a hundredth of `data`, both queries
-    whose answer is in their column `column`, the server flushes with `hastened` in force.
+    `table` is the statement for each table (`{table}`), and `then` are those that follow. While `dirty` is over a
+    hundredth of `data`, both queries whose answer is in their column `column`, the server flushes with `hastened` in
+    force. Both are None for a server that does not say, whose statements have written all pages.
     """
 
     table: str
     hastened: tuple[Setting, ...]
-    dirty: str
-    data: str
+    dirty: str | None
+    data: str | None
     column: int
+    then: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,8 @@ class Program(Protocol):
     """What only this flavour says with its version, in lower case; None where it says nothing special."""
     binaries: tuple[str, ...]
     """Names of the server binary, the usual one first."""
+    is_system: bool
+    """Whether a server on PATH, or where distributions keep servers, can be the build `system`."""
     version_arguments: tuple[str, ...]
     """What makes the binary print its version and nothing else."""
     initial_options: frozenset[str]

@@ -66,6 +66,7 @@ class FakeDB:
     family = "mysql"
     mark: str | None = "fakedb"
     binaries: tuple[str, ...] = ("fakedbd",)
+    is_system = True
     version_arguments: tuple[str, ...] = ("--what-are-you",)
     initial_options: frozenset[str] = frozenset({"page_bytes"})
     personal_files: tuple[str, ...] = ("*.identity",)

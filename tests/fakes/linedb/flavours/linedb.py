@@ -43,6 +43,7 @@ class LineDB(Flavour):
     family = "linedb"
     mark: str | None = "linedb"
     binaries: tuple[str, ...] = ("linedbd",)
+    is_system = True
     version_arguments: tuple[str, ...] = ("--version",)
     initial_options: frozenset[str] = frozenset()
     personal_files: tuple[str, ...] = ()

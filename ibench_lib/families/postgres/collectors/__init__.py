@@ -1,0 +1,1 @@
+"""What is sampled of PostgreSQL only."""

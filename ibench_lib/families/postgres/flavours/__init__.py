@@ -1,0 +1,1 @@
+"""The only flavour of the family."""

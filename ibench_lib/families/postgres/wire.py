@@ -1,0 +1,306 @@
+"""The frontend/backend protocol, version 3: log in, send messages, take answers apart.
+
+A message is a type byte, an int32 length that includes itself, and the content. An answer ends with ReadyForQuery.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+import socket
+import ssl
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ibench_lib.client.driver import CHANGED, DEADLOCK, LOCK_TIMEOUT, ConnectionLost, Row, StatementError
+
+SYNC: Final = b"S\0\0\0\4"
+
+_PROTOCOL, _TLS_REQUEST = 196608, 80877103
+_CONNECT_S = 10.0
+_OK, _CLEARTEXT, _SASL, _SASL_CONTINUE, _SASL_FINAL = 0, 3, 10, 11, 12
+_MECHANISM = b"SCRAM-SHA-256"
+_CHUNK = 1 << 16
+_MOST_BYTES = 1 << 30
+
+_RETRY_REASONS = {"40P01": DEADLOCK, "55P03": LOCK_TIMEOUT, "40001": CHANGED}
+_LOST = ("57P01", "57P02", "57P03", "57P05", "08")
+"""SQLSTATEs, or their classes, after which the server closes the connection."""
+
+_READY, _ROW, _COMPLETE, _ERROR, _DESCRIPTION, _EMPTY = b"ZDCETI"
+_PASSED = frozenset(b"NSAK123nst")
+"""Notices, settings, and what says that a step of the extended protocol is done."""
+
+_head = struct.Struct(">BI").unpack_from
+
+
+def message(kind: bytes, content: bytes) -> bytes:
+    """A message of the frontend."""
+    return kind + struct.pack(">I", len(content) + 4) + content
+
+
+class Wire:
+    """A connection that has logged in. Its methods raise as those of `driver.Connection`.
+
+    Parameters
+    ----------
+    address : `unix_socket`, or `host` and `port`, and `ssl` with the path of a CA's certificate for TLS; `user`,
+        `password`.
+    database : the database, by default the one that every server has.
+    timeout_s : how long the server may be silent.
+    """
+
+    def __init__(self, address: Mapping[str, Any], database: str | None, timeout_s: float) -> None:
+        self.id: int | None = None
+        self._begin_answer()
+        self._timeout_s = timeout_s
+        try:
+            self._socket = _connected(address)
+            self._is_tls = isinstance(self._socket, ssl.SSLSocket)
+            self._log_in(str(address["user"]), str(address["password"]), database or "postgres")
+        except OSError as error:
+            raise ConnectionLost(f"no connection: {error}") from error
+        if not self._is_tls:
+            # The kernel keeps the time: Python would ask for the socket's state before each call.
+            self._socket.setblocking(True)
+            limit = struct.pack("ll", int(timeout_s), int(timeout_s % 1 * 1e6))
+            for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                self._socket.setsockopt(socket.SOL_SOCKET, option, limit)
+
+    def send(self, data: bytes, *, fetch: bool) -> None:
+        """Send messages that one answer follows; with `fetch` its rows are kept."""
+        self._begin_answer(fetch=fetch)
+        try:
+            if self._is_tls:
+                self._socket.settimeout(self._timeout_s)
+            self._socket.sendall(data)
+        except OSError as error:
+            raise ConnectionLost(f"the connection broke: {error}") from error
+
+    def answer(self) -> int | list[Row]:
+        """Wait for the whole answer: the number of rows changed or returned, or the rows."""
+        while True:
+            try:
+                if self._is_tls:
+                    self._socket.settimeout(self._timeout_s)
+                data = self._socket.recv(_CHUNK)
+            except (BlockingIOError, TimeoutError):
+                raise ConnectionLost(f"the server was silent for {self._timeout_s:g} s") from None
+            except OSError as error:
+                raise ConnectionLost(f"the connection broke: {error}") from error
+            if self._take(data):
+                return self._result()
+
+    def arrived(self) -> int | list[Row] | None:
+        """What has arrived by now of the answer; None if it is not whole."""
+        while True:
+            try:
+                if self._is_tls:
+                    self._socket.settimeout(0)
+                    data = self._socket.recv(_CHUNK)
+                else:
+                    data = self._socket.recv(_CHUNK, socket.MSG_DONTWAIT)
+            except (BlockingIOError, ssl.SSLWantReadError):
+                return None
+            except OSError as error:
+                raise ConnectionLost(f"the connection broke: {error}") from error
+            if self._take(data):
+                return self._result()
+
+    def fileno(self) -> int:
+        """The descriptor to wait on."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Say good-bye where that does not take long, and close."""
+        try:
+            self._socket.settimeout(0)
+            self._socket.send(message(b"X", b""))
+        except OSError:
+            pass
+        self._socket.close()
+
+    def _begin_answer(self, *, fetch: bool = False) -> None:
+        self._unread = b""
+        self._fetch = fetch
+        self._rows: list[Row] = []
+        self._returned = self._total = 0
+        self._described = False
+        self._error: Exception | None = None
+
+    def _take(self, data: bytes) -> bool:
+        """Take in bytes of an answer. Returns whether it is whole."""
+        if not data:
+            raise self._error or ConnectionLost("the server closed the connection")
+        if self._unread:
+            data = self._unread + data
+        at, end = 0, len(data)
+        while at + 5 <= end:
+            kind, length = _head(data, at)
+            after = at + 1 + length
+            if not 4 <= length <= _MOST_BYTES:
+                raise ConnectionLost(f"out of step: a message of {length} bytes")
+            if after > end:
+                break
+            if kind == _ROW:
+                self._returned += 1
+                if self._fetch:
+                    self._rows.append(_row(data[at + 7 : after]))
+            elif kind == _COMPLETE:
+                self._complete(data[at + 5 : after - 1])
+            elif kind == _READY:
+                if after != end:
+                    raise ConnectionLost("out of step: bytes after the end of an answer")
+                return True
+            elif kind == _ERROR:
+                self._error = self._error or refusal(data[at + 5 : after])
+            elif kind == _DESCRIPTION:
+                self._described = True
+            elif kind != _EMPTY and kind not in _PASSED:
+                raise ConnectionLost(f"out of step: a message of type {bytes([kind])!r}")
+            at = after
+        self._unread = data[at:]
+        return False
+
+    def _complete(self, tag: bytes) -> None:
+        """The end of one statement: `INSERT 0 100`, `SELECT 10`, `VACUUM`."""
+        word, _, number = tag.rpartition(b" ")
+        count = int(number) if number.isdigit() else self._returned
+        if word == b"SELECT" and (self._returned or self._described) and count != self._returned:
+            raise ConnectionLost(f"out of step: {count} rows said, {self._returned} sent")
+        self._total += count
+        self._returned, self._described = 0, False
+
+    def _result(self) -> int | list[Row]:
+        if self._error is not None:
+            raise self._error
+        return self._rows if self._fetch else self._total
+
+    def _log_in(self, user: str, password: str, database: str) -> None:
+        words = {"user": user, "database": database, "client_encoding": "UTF8", "application_name": "ibench"}
+        content = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
+        self._socket.sendall(struct.pack(">II", len(content) + 8, _PROTOCOL) + content)
+        scram: Scram | None = None
+        while True:
+            kind, said = self._message()
+            if kind == _ERROR:
+                raise refusal(said)
+            if kind == _READY:
+                return
+            if kind == ord("K"):
+                (self.id,) = struct.unpack_from(">I", said)
+            if kind != ord("R"):
+                continue
+            (wanted,) = struct.unpack_from(">I", said)
+            if wanted == _CLEARTEXT:
+                self._socket.sendall(message(b"p", password.encode() + b"\0"))
+            elif wanted == _SASL and _MECHANISM in said[4:].split(b"\0"):
+                scram = Scram(password)
+                first = scram.first()
+                self._socket.sendall(message(b"p", _MECHANISM + b"\0" + struct.pack(">I", len(first)) + first))
+            elif wanted == _SASL_CONTINUE and scram is not None:
+                self._socket.sendall(message(b"p", scram.final(said[4:])))
+            elif wanted == _SASL_FINAL and scram is not None:
+                scram.check(said[4:])
+            elif wanted != _OK:
+                raise StatementError("28000", "the server asks for a way of logging in that ibench does not have")
+
+    def _message(self) -> tuple[int, bytes]:
+        kind, length = struct.unpack(">BI", self._exactly(5))
+        if not 4 <= length <= _CHUNK:
+            raise ConnectionLost("what answers is no PostgreSQL server")
+        return kind, self._exactly(length - 4)
+
+    def _exactly(self, size: int) -> bytes:
+        found = b""
+        while len(found) < size:
+            data = self._socket.recv(size - len(found))
+            if not data:
+                raise ConnectionLost("the server closed the connection")
+            found += data
+        return found
+
+
+class Scram:
+    """The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding."""
+
+    def __init__(self, password: str, nonce: str | None = None) -> None:
+        self._password = password.encode()
+        self._bare = f"n=,r={nonce or secrets.token_urlsafe(18)}".encode()
+        self._signature = b""
+
+    def first(self) -> bytes:
+        """What the client says first."""
+        return b"n,," + self._bare
+
+    def final(self, said: bytes) -> bytes:
+        """The proof, in answer to the server's first message. Raises ConnectionLost where that is none."""
+        try:
+            parts = dict(part.split(b"=", 1) for part in said.split(b","))
+            nonce, salt, rounds = parts[b"r"], base64.b64decode(parts[b"s"]), int(parts[b"i"])
+            if not nonce.startswith(self._bare.partition(b",r=")[2]):
+                raise ValueError("another nonce")
+            salted = hashlib.pbkdf2_hmac("sha256", self._password, salt, rounds)
+        except (ValueError, KeyError, OverflowError) as error:
+            raise ConnectionLost(f"the server's side of SCRAM is wrong: {error}") from error
+        key = _hmac(salted, b"Client Key")
+        without_proof = b"c=biws,r=" + nonce
+        signed = b",".join([self._bare, said, without_proof])
+        proof = bytes(a ^ b for a, b in zip(key, _hmac(hashlib.sha256(key).digest(), signed), strict=True))
+        self._signature = _hmac(_hmac(salted, b"Server Key"), signed)
+        return without_proof + b",p=" + base64.b64encode(proof)
+
+    def check(self, said: bytes) -> None:
+        """Whether the server knows the password, too. Raises ConnectionLost if it does not."""
+        if not hmac.compare_digest(said, b"v=" + base64.b64encode(self._signature)):
+            raise ConnectionLost("the server does not know the password that it asked for")
+
+
+def refusal(fields: bytes) -> Exception:
+    """The exception that the fields of an ErrorResponse stand for."""
+    found = {field[:1]: field[1:].decode("utf-8", "replace") for field in fields.split(b"\0") if field}
+    code, text = found.get(b"C", "XX000"), found.get(b"M", "no message")
+    if code.startswith(_LOST):
+        return ConnectionLost(f"({code}) {text}")
+    return StatementError(code, text, _RETRY_REASONS.get(code))
+
+
+def _row(content: bytes) -> Row:
+    """The values of a DataRow, after their number."""
+    values: list[bytes | None] = []
+    at = 0
+    while at < len(content):
+        (size,) = struct.unpack_from(">i", content, at)
+        at += 4
+        if size < 0:
+            values.append(None)
+        else:
+            values.append(content[at : at + size])
+            at += size
+    return tuple(values)
+
+
+def _connected(address: Mapping[str, Any]) -> socket.socket:
+    if "unix_socket" in address:
+        plain = socket.socket(socket.AF_UNIX)
+        plain.settimeout(_CONNECT_S)
+        plain.connect(address["unix_socket"])
+        return plain
+    host, port = str(address["host"]), int(address["port"])
+    connected = socket.create_connection((host, port), _CONNECT_S)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    certificate = (address.get("ssl") or {}).get("ca")
+    if certificate is None:
+        return connected
+    connected.sendall(struct.pack(">II", 8, _TLS_REQUEST))
+    if connected.recv(1) != b"S":
+        connected.close()
+        raise ConnectionLost("the server has no TLS")
+    return ssl.create_default_context(cafile=certificate).wrap_socket(connected, server_hostname=host)
+
+
+def _hmac(key: bytes, text: bytes) -> bytes:
+    return hmac.digest(key, text, "sha256")

@@ -1,0 +1,118 @@
+"""Answers of a server of ours that speaks the protocol: whole, torn at every byte, out of step; and logging in."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.client.driver import CHANGED, DEADLOCK, LOCK_TIMEOUT, ConnectionLost, StatementError
+from ibench_lib.families.postgres.wire import Scram, Wire, message
+
+READY = message(b"Z", b"I")
+LOGGED_IN = message(b"R", struct.pack(">I", 0)) + message(b"K", struct.pack(">II", 42, 7)) + READY
+NOTICE = message(b"N", b"SNOTICE\0C00000\0Mhello\0\0")
+SETTING = message(b"S", b"TimeZone\0GMT\0")
+ROW = message(b"D", struct.pack(">Hi", 2, 2) + b"17" + struct.pack(">i", -1))
+SELECT_2 = message(b"T", b"\0\0") + ROW + NOTICE + ROW + message(b"C", b"SELECT 2\0") + READY
+INSERT_3 = SETTING + message(b"C", b"INSERT 0 3\0") + READY
+TWO = message(b"C", b"DELETE 2\0") + message(b"C", b"UPDATE 5\0") + READY
+
+
+def error(code: str, text: str = "why") -> bytes:
+    return message(b"E", f"SERROR\0C{code}\0M{text}\0".encode() + b"\0")
+
+
+@contextmanager
+def served(folder: Path, *answers: bytes, opening: bytes = LOGGED_IN, pieces: int = 1 << 20) -> Iterator[Wire]:
+    """A connection to a server that answers each message in turn, then closes."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(folder / "s"))
+    listener.listen()
+
+    def serve() -> None:
+        connected, _ = listener.accept()
+        with connected:
+            for answer in (opening, *answers):
+                if not connected.recv(1 << 16):
+                    return
+                for start in range(0, len(answer), pieces):
+                    connected.sendall(answer[start : start + pieces])
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        wire = Wire({"unix_socket": str(folder / "s"), "user": "u", "password": "p"}, None, 30.0)
+        yield wire
+        wire.close()
+    finally:
+        listener.close()
+        thread.join(30)
+
+
+def answered(wire: Wire, *, fetch: bool = False) -> object:
+    wire.send(message(b"Q", b"?\0"), fetch=fetch)
+    return wire.answer()
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 1 << 20])
+def test_rows_are_counted_or_kept_however_the_answer_is_torn(tmp_path: Path, pieces: int) -> None:
+    with served(tmp_path, INSERT_3, SELECT_2, SELECT_2, TWO, pieces=pieces) as wire:
+        assert wire.id == 42
+        assert answered(wire) == 3
+        assert answered(wire) == 2
+        assert answered(wire, fetch=True) == [(b"17", None)] * 2
+        assert answered(wire) == 7, "of both statements"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [("40P01", DEADLOCK), ("40001", CHANGED), ("55P03", LOCK_TIMEOUT), ("23505", None)]
+)
+def test_an_error_keeps_its_sqlstate_and_the_connection_goes_on(tmp_path: Path, code: str, reason: str | None) -> None:
+    with served(tmp_path, error(code) + READY, INSERT_3) as wire:
+        with pytest.raises(StatementError, match=rf"\({code}\) why") as caught:
+            answered(wire)
+        assert (caught.value.code, caught.value.retry_reason) == (code, reason)
+        assert answered(wire) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (error("57P01", "terminating connection"), r"\(57P01\) terminating connection"),
+        (b"", "the server closed the connection"),
+        (INSERT_3[:-3], "the server closed the connection"),
+        (message(b"T", b"\0\0") + ROW + message(b"C", b"SELECT 2\0") + READY, "2 rows said, 1 sent"),
+        (message(b"G", b"\0\0\0") + READY, "a message of type b'G'"),
+        (b"C\0\0\0\1", "a message of 1 bytes"),
+        (INSERT_3 + b"C", "bytes after the end"),
+    ],
+)
+def test_a_server_that_is_lost_or_out_of_step_is_told_as_such(tmp_path: Path, answer: bytes, said: str) -> None:
+    with served(tmp_path, answer) as wire, pytest.raises(ConnectionLost, match=said):
+        answered(wire)
+
+
+def test_a_refused_login_is_an_answer(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StatementError, match=r"\(28P01\) wrong password"),
+        served(tmp_path, opening=error("28P01", "wrong password")),
+    ):
+        pass
+
+
+def test_scram_as_in_the_standard() -> None:
+    scram = Scram("pencil", "rOprNGfwEbeRWgbNEkqO")
+    scram._bare = b"n=user,r=rOprNGfwEbeRWgbNEkqO"  # a server takes the user's name of the startup message
+    said = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+    assert scram.final(said).endswith(b",p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=")
+    scram.check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+    with pytest.raises(ConnectionLost, match="does not know the password"):
+        scram.check(b"v=AAAA")
+    with pytest.raises(ConnectionLost, match="SCRAM is wrong"):
+        scram.final(b"r=another,s=AAAA,i=4096")
