@@ -37,7 +37,7 @@ from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
 from ibench_lib.show.kit.strips import COLOURED, FILLED, RATE_WORDS, StripRow, arrows_said, finding, heat, strips
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.theme import TLDR_PLACE
+from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -148,7 +148,8 @@ def _nothing(post: Selection) -> Shown:
 def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
     tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
-    parts = (tested, badges(post.runs, rates, post.excluded), TLDR_PLACE, attentions(post), strips, sentences)
+    rest = TLDR_REST if strips else ""
+    parts = (tested, badges(post.runs, rates, post.excluded), TLDR_PLACE, attentions(post), strips, rest, sentences)
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 

@@ -17,7 +17,7 @@ from ibench_lib.show.headline import attentions, badges, clients_said
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, finding, strips
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.theme import TLDR_PLACE
+from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
 _MOST_REASONS = 3
@@ -76,6 +76,7 @@ def pair_headline(chosen: Pair) -> Shown:
         attentions(chosen),
         f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
         f'<div class="strips">{"".join(strips(titled, chosen.palette))}</div><p class="key">{key}</p>',
+        TLDR_REST,
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")

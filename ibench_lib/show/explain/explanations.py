@@ -20,7 +20,7 @@ from ibench_lib.show.headline import badges
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
-from ibench_lib.show.kit.theme import TLDR_PLACE
+from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def explained(found: Explanations) -> Html:
         return sentence(
             found.pair.nothing("No step is complete for both A and B, so there is nothing to explain."), "selected_runs"
         )
-    parts = []
+    parts: list[str] = []
     for one in found.each:
         lines = [
             *((text, "", _STEPS) for text in step_statements(one)),
@@ -67,9 +67,10 @@ def explained(found: Explanations) -> Html:
             for text, kind, asked in lines
         )
         name = f"{one.step}, {one.setup}"
+        picture = _strip(one, found.pair.palette)
         parts.append(
-            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{_strip(one, found.pair.palette)}'
-            f'<ul class="statements">{items}</ul>'
+            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{picture}'
+            f'{TLDR_REST if picture and not parts else ""}<ul class="statements">{items}</ul>'
         )
     head = f'<p class="tested">{html.escape(tested(found.pair))}</p>'
     reservations = badges(found.pair.runs, found.pair.ask("step_throughput"), found.pair.excluded)
