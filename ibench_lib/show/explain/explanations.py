@@ -57,7 +57,7 @@ def explained(found: Explanations) -> Html:
     parts: list[str] = []
     for one in found.each:
         lines = [
-            *((text, "", _STEPS) for text in step_statements(one)),
+            *((text, "", _STEPS) for text in step_statements(one, drawn=bool(one.rate))),
             *((text, "", _PROFILES) for text in profile_statements(one)),
             *((text, ' class="loud"', (*_STEPS, _PROFILES[0])) for text in cannot_say(one)),
             *((text, "", (*_STEPS, _CHECKS, _SETTINGS)) for text in notes(one)),
