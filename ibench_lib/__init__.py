@@ -97,7 +97,7 @@ _HOMES = {
     "show.sweep.sentences": ("sweep_statements",),
     "show.throughput.by_build": ("by_build",),
     "show.throughput.charts": ("max_response_chart", "rate_chart"),
-    "show.throughput.sentences": ("throughput_statements",),
+    "show.throughput.sentences": ("throughput_caveat_statements", "throughput_statements"),
     "show.throughput.tables": ("throughput_table",),
     "show.waits.charts": ("waits_chart",),
     "show.waits.sentences": ("waits_statements",),

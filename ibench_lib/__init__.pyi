@@ -106,6 +106,7 @@ from ibench_lib.show.sweep.sentences import sweep_statements as sweep_statements
 from ibench_lib.show.throughput.by_build import by_build as by_build
 from ibench_lib.show.throughput.charts import max_response_chart as max_response_chart
 from ibench_lib.show.throughput.charts import rate_chart as rate_chart
+from ibench_lib.show.throughput.sentences import throughput_caveat_statements as throughput_caveat_statements
 from ibench_lib.show.throughput.sentences import throughput_statements as throughput_statements
 from ibench_lib.show.throughput.tables import throughput_table as throughput_table
 from ibench_lib.show.waits.charts import waits_chart as waits_chart

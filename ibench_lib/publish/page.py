@@ -25,7 +25,7 @@ from ibench_lib.publish.blocks import TABLES_SCOPE, Blocks, evidence_in, json_fo
 from ibench_lib.publish.notebook import is_section, tags
 from ibench_lib.publish.prose import plain, prose
 from ibench_lib.show.kit.grid import style_sheet as table_style
-from ibench_lib.show.kit.theme import TLDR_PLACE, dark_colours, style_sheet
+from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST, dark_colours, style_sheet
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
@@ -40,6 +40,12 @@ CHART_CONFIG = {
     "showEditInChartStudio": False,
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
 }
+
+TLDR_WORDS = 110
+"""Bullets of a tl;dr that end within so many words stand above the first picture, the others below it.
+
+A phone of 390 pixels then shows the beginning of the picture within 1,000.
+"""
 
 FLAME = '<figure class="flame"'
 """How a graph begins that `templates/post/flame.js` draws."""
@@ -91,8 +97,8 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
     """The page. One that would be larger than `most_bytes` lets go of embedded data, and says so in its place."""
     maker = Blocks(evidence_in(notebook))
     sections = _sections(notebook, text, maker)
-    tldr = f'<section id="tldr" class="tldr"><h2>tl;dr</h2>{prose(text.tldr)}</section>' if text.tldr else ""
-    placed = _placed(tldr, sections)
+    tldr = _tldr(text.tldr)
+    placed = _placed(text.tldr, sections)
     # The library of charts is most of a page: it is there once, packed, and not at all where nothing is drawn.
     plotly = get_plotlyjs() if maker.charts else ""
     scripts = [template_text("post/draw.js")]
@@ -167,14 +173,34 @@ def _sections(notebook: NotebookNode, text: PageText, maker: Blocks) -> list[Sec
     return sections
 
 
-def _placed(tldr: str, sections: list[Section]) -> bool:
+def _tldr(text: str | list[str]) -> str:
+    return f'<section id="tldr" class="tldr"><h2>tl;dr</h2>{prose(text)}</section>' if text else ""
+
+
+def _placed(tldr: str | list[str], sections: list[Section]) -> bool:
     """Whether the first screen of a notebook has a place for the tl;dr; it is put there."""
     for section in sections:
         for number, block in enumerate(section.blocks):
             if TLDR_PLACE in block and not section.title:
-                section.blocks[number] = block.replace(TLDR_PLACE, tldr, 1)
+                first, rest = parted(tldr) if TLDR_REST in block else (tldr, [])
+                more = f'<section class="tldr" aria-label="tl;dr, continued">{prose(rest)}</section>' if rest else ""
+                block = block.replace(TLDR_PLACE, _tldr(first), 1)
+                section.blocks[number] = block.replace(TLDR_REST, more, 1)
                 return True
     return False
+
+
+def parted(tldr: str | list[str]) -> tuple[str | list[str], list[str]]:
+    """The bullets of a tl;dr that stand above the first picture, and those below it; a text is not parted."""
+    if isinstance(tldr, str):
+        return tldr, []
+    words, above = 0, 0
+    for item in tldr:
+        words += len(plain(item).split())
+        if above and words > TLDR_WORDS:
+            break
+        above += 1
+    return tldr[:above], tldr[above:]
 
 
 def _fitted(page: str, most_bytes: int) -> bytes:

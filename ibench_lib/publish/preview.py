@@ -40,6 +40,10 @@ class Strip:
     one: float | None = None
 
 
+_SAID = ("tested", "finding")
+"""Paragraphs of a headline that are sentences of a description."""
+
+
 @dataclass
 class RateOverTime:
     """A rate over time of the headline (`show.sparklines`) as it is drawn, in its units."""
@@ -68,7 +72,7 @@ class _Row:
 def description(notebook: NotebookNode) -> str:
     """What the headline of an executed notebook says, as much as previews show; empty without a headline."""
     sentences = _headline(notebook).sentences
-    text = " ".join(sentences)
+    text = " ".join(said if said.endswith((".", "”")) else f"{said}." for said in sentences)
     if len(text) <= _MOST_LETTERS:
         return text
     return text[: _MOST_LETTERS - 1].rsplit(" ", 1)[0] + "…"
@@ -233,7 +237,7 @@ class _Headline(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag not in _VOID:
             self._open.append((tag, given))
-        if (tag == "p" and given.get("class") == "tested") or (tag == "li" and self._within("ul", "statements")):
+        if (tag == "p" and given.get("class") in _SAID) or (tag == "li" and self._within("ul", "statements")):
             self.sentences.append("")
         elif tag == "figure" and given.get("class") != "heat":
             over_time = "over-time" in given.get("class", "").split()
@@ -276,7 +280,7 @@ class _Headline(HTMLParser):
             strip.rows[-1].label += data.replace("\u2003", "  ")
         elif strip and tag == "td" and _is_figure(given):
             strip.rows[-1].figure += data
-        elif (tag == "p" and given.get("class") == "tested") or (tag == "li" and self._within("ul", "statements")):
+        elif (tag == "p" and given.get("class") in _SAID) or (tag == "li" and self._within("ul", "statements")):
             self.sentences[-1] += data.strip()
 
     @property

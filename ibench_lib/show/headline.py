@@ -37,7 +37,7 @@ from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
 from ibench_lib.show.kit.strips import COLOURED, FILLED, RATE_WORDS, StripRow, arrows_said, finding, heat, strips
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.theme import TLDR_PLACE
+from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -46,11 +46,13 @@ _MOST_BUILDS = 3
 _MOST_STRIPS = 8
 _MOST_SAID = 5
 _WITH = " (with "
+_HAS_INTERVALS = 'class="ratios"'
+"""What strips have and a heat map has not."""
 _INDENT = "\u2003"
 
 
 def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
-    """What was tested, a strip for each step, and a sentence for each (`step_throughput`).
+    """What was tested, a strip for each step (`step_throughput`), and sentences on what strips do not show.
 
     A strip has a row for each dbms: its throughput relative to its base, with its interval. Only differences beyond
     noise are filled, and the sentences name the costs that differ with them (`step_metrics`). Steps that nobody took a
@@ -63,16 +65,16 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
     metrics = post.ask("step_metrics")
     answers = (*names_of(frame), *names_of(metrics))
     rate, both = sources(*names_of(frame)), sources(*answers)
+    strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
     said = [
         f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
-        for text in headline_statements(frame, post.bases, metrics, steps)
+        for text in headline_statements(frame, post.bases, metrics, steps, drawn=_HAS_INTERVALS in strips)
     ]
-    sentences = f'<ul class="statements">{"".join(said[:_MOST_SAID])}</ul>'
+    sentences = f'<ul class="statements">{"".join(said[:_MOST_SAID])}</ul>' if said else ""
     if len(said) > _MOST_SAID:
         rest = f'<ul class="statements">{"".join(said[_MOST_SAID:])}</ul>'
         summary = count(len(said) - _MOST_SAID, "more sentence")
         sentences += f'<details class="fold"><summary>{summary}</summary>{rest}</details>'
-    strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
     if not strips:  # with nothing to compare it with, a result is its rate over time
         done = without_short(results(_of_steps(frame, steps).filter(pl.col("step_status") == "complete")))[0]
         strips, more = _over_time(post, steps, done)
@@ -148,7 +150,8 @@ def _nothing(post: Selection) -> Shown:
 def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
     tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
-    parts = (tested, badges(post.runs, rates, post.excluded), TLDR_PLACE, attentions(post), strips, sentences)
+    rest = TLDR_REST if strips else ""
+    parts = (tested, badges(post.runs, rates, post.excluded), TLDR_PLACE, attentions(post), strips, rest, sentences)
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 
@@ -157,7 +160,12 @@ def _of_steps(frame: pl.DataFrame, steps: Sequence[str]) -> pl.DataFrame:
 
 
 def headline_statements(
-    frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame | None = None, steps: Sequence[str] = ()
+    frame: pl.DataFrame,
+    bases: Bases,
+    metrics: pl.DataFrame | None = None,
+    steps: Sequence[str] = (),
+    *,
+    drawn: bool = False,
 ) -> list[str]:
     """For each step what is faster and clearly slower than its base; then the steps in which nothing is.
 
@@ -168,6 +176,7 @@ def headline_statements(
     frame : `step_throughput`.
     metrics : `step_metrics`; with them sentences name the costs that differ as well.
     steps : those to tell of; empty: all. The noise is that of all.
+    drawn : whether strips show the ratios with their intervals; of differences, only their costs are then said.
     """
     costs = {} if metrics is None else cost_ratios(metrics, bases)
     said: list[str] = []
@@ -188,12 +197,15 @@ def headline_statements(
             crowd: list[str] = []
             if metrics is not None:
                 crowd = crowded(metrics.filter(pl.col("setup") == setup), step)
-            changes = "; ".join(
-                f"{text}{why}"
-                for text, names in _changes(clear, ratios, bases, named)
-                for why in [_why({name: ratios[name] for name in names}, setup, step, costs, crowd, bases)]
-            )
-            said.append(f"{where}, {rate_label(rows, step)}: {changes}.{more}")
+            changes = [
+                (change, _why({name: ratios[name] for name in change.names}, setup, step, costs, crowd, bases))
+                for change in _changes(clear, ratios, bases, named)
+            ]
+            if drawn:
+                said += [f"{where}: {change.without_figures}{_WITH}{why})." for change, why in changes if why]
+            else:
+                texts = [f"{change.text}{f'{_WITH}{why})' if why else ''}" for change, why in changes]
+                said.append(f"{where}, {rate_label(rows, step)}: {'; '.join(texts)}.{more}")
         elif ratios:
             even.setdefault((setup, _why_even(list(ratios.values()))), {})[step] = list(ratios.values())
         elif len(named) == 1:
@@ -221,22 +233,47 @@ def _why(
     bases: Bases,
 ) -> str:
     not_known = [name for name in rates if name in crowd or bases.of(name) in crowd]
-    said = reasons_said(setup, step, rates, costs, not_known)
-    return f"{_WITH}{said})" if said else ""
+    return reasons_said(setup, step, rates, costs, not_known)
 
 
-def _changes(
-    clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]
-) -> list[tuple[str, list[str]]]:
-    """Such as (faster than base: a22 1.51x [1.29, 1.75], a20 1.50x [1.29, 1.75], their names); the largest first."""
+@dataclass(frozen=True)
+class _Change:
+    """What of one step clearly differs from one base in one direction: the largest difference first."""
+
+    than: str
+    items: list[tuple[str, str]]
+    """Short name and ratio."""
+    names: list[str]
+
+    @property
+    def text(self) -> str:
+        """Such as: faster than base: a22 1.51x [1.29, 1.75], a20 1.50x [1.29, 1.75]."""
+        return f"{self.than}: {', '.join([f'{name} {ratio}' for name, ratio in self._said] + self._more)}"
+
+    @property
+    def without_figures(self) -> str:
+        """Such as: a22 and a20 are faster than base."""
+        names = [name for name, _ in self._said] + [more.removeprefix("and ") for more in self._more]
+        return f"{joined(names)} {'is' if len(self.items) == 1 else 'are'} {self.than}"
+
+    @property
+    def _said(self) -> list[tuple[str, str]]:
+        return self.items[:_MOST_CHANGES]
+
+    @property
+    def _more(self) -> list[str]:
+        more = len(self.items) - _MOST_CHANGES
+        return [f"and {more} more"] if more > 0 else []
+
+
+def _changes(clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]) -> list[_Change]:
     found = []
     for base, others in bases.groups(sorted(clear, key=lambda name: -abs(math.log(ratios[name].value)))).items():
         for verdict, word in (("better", "faster"), ("worse", "slower")):
             names = [name for name in others if ratios[name].verdict == verdict]
             of_base = {name: named[name].removeprefix(f"{bases.builds.get(base)}.") for name in names}
-            items = [f"{of_base[name]} {relative_text(ratios[name])}" for name in names[:_MOST_CHANGES]]
-            items += [f"and {len(names) - _MOST_CHANGES} more"] if len(names) > _MOST_CHANGES else []
-            found += [(f"{word} than {named.get(base, base)}: {', '.join(items)}", names)] if items else []
+            items = [(of_base[name], relative_text(ratios[name])) for name in names]
+            found += [_Change(f"{word} than {named.get(base, base)}", items, names)] if items else []
     return found
 
 

@@ -126,11 +126,17 @@ class SharedKernel:
         self._lasting.close()
 
 
-def page_of(kernel: SharedKernel, place: Workspace, notebook: str = "insert_benchmark", **parameters: Any) -> Path:
+def page_of(
+    kernel: SharedKernel,
+    place: Workspace,
+    notebook: str = "insert_benchmark",
+    tldr: str | list[str] = "",
+    **parameters: Any,
+) -> Path:
     """A notebook's page, made by a kernel that is there already; `parameters` are others than the tests' own."""
     values = {**VALUES["parameters"], **parameters} if notebook == "insert_benchmark" else parameters
     ran = kernel.run(place.notebooks / f"{notebook}.ipynb", values, place.root)
-    text = page.PageText("Purge lag", "A. Tester", date(2026, 11, 21), "", {})
+    text = page.PageText("Purge lag", "A. Tester", date(2026, 11, 21), tldr, {})
     path = place.root / f"{notebook}.html"
     path.write_bytes(page.render(ran, text))
     return path

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
 from tests.publish.browsing import first_chart_px, misplaced, open_post, serious_violations
 from tests.publish.posting import SharedKernel, page_of, with_notebook
@@ -36,16 +37,32 @@ def failed(runs: list[Run]) -> list[Run]:
     return [replace(run, status="failed", failed_step="l.i0", error="lost", steps=("l.i0",)) for run in runs]
 
 
+TLDR = [f"Finding {number} is said in full, and takes as many as {'thirty words ' * 9}here." for number in range(8)]
+"""Four times as long as an author should make it."""
+
+WITH_LONG_TLDR = {"fifteen-results-of-three-setups", "measured-and-published"}
+
 LONG_NAME = "a_configuration_whose_name_has_as_many_as_sixty_characters_{}"
 
 CASES: dict[str, list[Run]] = {
     "one-result": lake(1, 1),
     "two-results-of-four-setups": lake(2, 3, 4, LONG_NAME),
     "seven-results": lake(7, 3),
+    "fifteen-results-of-three-setups": lake(15, 1, 3),
     "forty-results": lake(40, 1),
     "nothing-measured": failed(lake(2, 1)),
     "all-steps-short": lake(2, 3, short=True),
+    "measured-and-published": lake(2, 3, name="m{}"),
 }
+PUBLISHED = f"""\
+step,dbms,ips,qps,setup
+l.i1,mysql-8.0.{"x" * 40},9000,,s1
+l.i1,mysql-5.7.base,4000,,s1
+qr100,mysql-8.0.{"x" * 40},,1000,s1
+qr100,mysql-5.7.base,,1100,s1
+"""
+"""What others have published; a case whose name begins as that of its experiment has these as well."""
+
 NAMES_STAY = """() => [...document.querySelectorAll(".table")]
   .filter(table => table.scrollWidth > table.clientWidth + 1 && table.querySelector("tbody .gt_stub")).map(table => {
     table.scrollLeft = table.scrollWidth;
@@ -64,12 +81,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     for place, (case, runs) in enumerate(CASES.items()):
         # A run's id has its configuration and its minute.
         write_runs(workspace, *(replace(run, experiment=case, minute=3 * place + run.repeat) for run in runs))
+    table = workspace.root / "published.csv"
+    table.write_text(PUBLISHED)
+    import_file(table, "measured-and-published-by-others", "a report", workspace, importer="published")
     return workspace
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_page_is_in_order_at_both_widths(case: str, home: Workspace, kernel: SharedKernel, browser: Browser) -> None:
-    path = page_of(kernel, home, experiment=case, steps=["l.i1", "qr100"], points=50)
+    tldr = TLDR if case in WITH_LONG_TLDR else ""
+    path = page_of(kernel, home, tldr=tldr, experiment=f"{case}*", steps=["l.i1", "qr100"], points=50)
     for width, limit in FIRST_CHART_PX.items():
         page = open_post(browser, path, width).page
         page.evaluate("window.scrollTo({top: 0, behavior: 'instant'})")

@@ -4,13 +4,16 @@ import base64
 import gzip
 import json
 import re
+from datetime import date
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
-from ibench_lib.show.kit.theme import COLOURS, PALETTES
+from ibench_lib.publish.page import PageText, parted, render
+from ibench_lib.show.kit.theme import COLOURS, PALETTES, TLDR_PLACE, TLDR_REST
 from tests.publish.browsing import (
     UNNAMED_TABLE,
     Opened,
@@ -316,3 +319,17 @@ def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, b
 
 def rgb(colour: str) -> str:
     return f"rgb({int(colour[1:3], 16)}, {int(colour[3:5], 16)}, {int(colour[5:7], 16)})"
+
+
+def test_a_long_tldr_goes_on_below_the_first_picture() -> None:
+    bullets = [f"bullet {number} {'word ' * 38}" for number in range(4)]
+    assert parted(bullets) == (bullets[:2], bullets[2:])
+    assert parted([bullets[0] * 9, "x"]) == ([bullets[0] * 9], ["x"]), "the first stands above, however long it is"
+    assert parted(bullets[0] * 9) == (bullets[0] * 9, []), "a text is not parted"
+    head = f'<div class="headline">{TLDR_PLACE}<figure></figure>{TLDR_REST}</div>'
+    for markup, order in ((head, "0 1 figure 2 3"), (head.replace(TLDR_REST, ""), "0 1 2 3 figure")):
+        shown = nbformat.v4.new_output("display_data", data={"text/html": markup})
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[shown])])
+        page = render(notebook, PageText("Title", "Author", date(2026, 11, 21), bullets, {})).decode()
+        found = re.findall(r"bullet (\d)|<(figure)>", page[page.index("<main") :])
+        assert " ".join("".join(one) for one in found) == order

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 
+import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.ask.bases import bases
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import headline, headline_statements, short_names
 from ibench_lib.show.kit.display import Html
 from ibench_lib.store import reader
 from tests.shared import lake_of
+from tests.show.saying import frame_of
 from tests.synthetic import Run, answer
 
 pytestmark = pytest.mark.lake
@@ -53,13 +56,26 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     assert page.count("<figure") == 4 and page.count("x, slower</td>") == 1 and "faster</td>" not in page
     assert re.search(r'<p class="finding">qr100: 0\.50x, slower with b</p>', page)
     assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
-    assert page.count('href="#evidence.step_throughput"') == 2, "each sentence leads to its query"
+    assert page.count('href="#evidence.step_throughput"') == 1, "the sentence leads to its query"
+    assert "slower than" not in page, "the strip has the ratio with its interval, and the caption names it"
     monkeypatch.setattr("ibench_lib.show.headline._MOST_STRIPS", 3)
     monkeypatch.setattr("ibench_lib.show.headline._MOST_SAID", 1)
     many = markup(post)
     assert many.count("<figure") == many.count('<figure class="heat"') == 2, "too many for strips"
     assert "Each figure: the ratio to cy10a. Coloured: a difference. Others may be noise" in many
-    assert "<summary>1 more sentence</summary>" in many
+    assert "<summary>1 more sentence</summary>" in many and "slower than cy10a: b 0.50x [" in many
+
+
+def test_next_to_strips_a_sentence_has_only_the_costs_of_a_difference() -> None:
+    rates = frame_of("throughput", base=[100, 101, 99], a=[200, 202, 198], b=[300, 303, 297], slow=[50, 51, 49])
+    costs = frame_of("cpupq", base=[100, 101, 99], a=[50, 51, 49], b=[33, 34, 32], slow=[100, 101, 99])
+    metrics = costs.with_columns(rates["throughput"], flavour=pl.lit("mysql"))
+    said, drawn = (headline_statements(rates, bases("base"), metrics, drawn=drawn) for drawn in (False, True))
+    assert re.search(
+        r"faster than base: b 3\.00x \[.*\], a 2\.00x \[.*\] \(with CPU/op .*\); slower .*: slow 0\.50x", said[0]
+    )
+    assert re.fullmatch(r"l\.i1: b and a are faster than base \(with CPU/op 0\.33x to 0\.50x\)\.", drawn[0])
+    assert len(drawn) == 1, "of slow no cost is known that fits"
 
 
 @pytest.mark.slow

@@ -16,8 +16,7 @@ from ibench_lib.show.compare.comparison import long_values
 from ibench_lib.show.headline import attentions, badges, clients_said
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, finding, strips
-from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.theme import TLDR_PLACE
+from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
 _MOST_REASONS = 3
@@ -26,7 +25,7 @@ _TAIL = "response_p99_ms"
 
 
 def pair_headline(chosen: Pair) -> Shown:
-    """What was compared, a strip for each step, and a sentence for each (`metric_values`).
+    """What was compared, a strip for each step (`metric_values`), and the changes that would be found where none is.
 
     A strip has the rates of the step, the 99th percentile of its main operation, and those costs that differ beyond
     noise: the largest differences. Verdicts are those of the tables.
@@ -58,8 +57,9 @@ def pair_headline(chosen: Pair) -> Shown:
             of_main = rows[: sum(one.ratio is not None for one in main)]
             of_rates = of_main[: sum(one.ratio is not None and one.metric.group == "rate" for one in main)]
             rates_of.append((where, of_rates if any(row.mark for row in of_rates) else of_main))
-            said.setdefault(_sentence(main, reasons), []).append(where)
-    if not said:
+            if not any(one.verdict in DIFFERENT for one in main):
+                said.setdefault(f"{_no_difference(main)}.", []).append(where)
+    if not titled:
         nothing = "No step is complete for both A and B, so there is nothing to compare."
         return Shown((sentence(nothing, "metric_values"),))
     texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
@@ -76,7 +76,8 @@ def pair_headline(chosen: Pair) -> Shown:
         attentions(chosen),
         f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
         f'<div class="strips">{"".join(strips(titled, chosen.palette))}</div><p class="key">{key}</p>',
-        f'<ul class="statements">{"".join(sentences)}</ul>',
+        TLDR_REST,
+        f'<ul class="statements">{"".join(sentences)}</ul>' if sentences else "",
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
@@ -97,18 +98,6 @@ def _reasons(of_step: list[Comparison]) -> list[Comparison]:
         if one.metric.group in _WHY and one.metric.better != "neither" and one.verdict in DIFFERENT and one.ratio
     ]  # fmt: skip
     return sorted(differing, key=lambda one: -one.size)[:_MOST_REASONS]
-
-
-def _sentence(main: list[Comparison], reasons: list[Comparison]) -> str:
-    """Such as: inserts/s 0.45x [0.35, 0.72], worse. Also different: KB read/op 3.10x [2.80, 3.40]."""
-    clear = [one for one in main if one.verdict in DIFFERENT]
-    if clear:
-        text = "; ".join(f"{one.label} {relative_text(one.ratio)}, {one.verdict}" for one in clear) + "."
-    else:
-        text = f"{_no_difference(main)}."
-    if reasons:
-        text += f" Also different: {joined([f'{one.label} {relative_text(one.ratio)}' for one in reasons])}."
-    return text
 
 
 def _no_difference(main: list[Comparison]) -> str:

@@ -19,7 +19,7 @@ from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
-from ibench_lib.show.kit.theme import TLDR_PLACE
+from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ def explained(found: Explanations) -> Html:
         return sentence(
             found.pair.nothing("No step is complete for both A and B, so there is nothing to explain."), "selected_runs"
         )
-    parts = []
+    parts: list[str] = []
     for one in found.each:
         lines = [
-            *((text, "", _STEPS) for text in step_statements(one)),
+            *((text, "", _STEPS) for text in step_statements(one, drawn=bool(one.rate))),
             *((text, "", _PROFILES) for text in profile_statements(one)),
             *((text, ' class="loud"', (*_STEPS, _PROFILES[0])) for text in cannot_say(one)),
             *((text, "", (*_STEPS, _CHECKS, _SETTINGS)) for text in notes(one)),
@@ -66,9 +66,10 @@ def explained(found: Explanations) -> Html:
             for text, kind, asked in lines
         )
         name = f"{one.step}, {one.setup}"
+        picture = _strip(one, found.pair.palette)
         parts.append(
-            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{_strip(one, found.pair.palette)}'
-            f'<ul class="statements">{items}</ul>'
+            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{picture}'
+            f'{TLDR_REST if picture and not parts else ""}<ul class="statements">{items}</ul>'
         )
     head = f'<p class="tested">{html.escape(tested(found.pair))}</p>'
     reservations = badges(found.pair.runs, found.pair.ask("step_throughput"), found.pair.excluded)

@@ -29,9 +29,9 @@ def statements(found: Explanation) -> list[str]:
     return [*step_statements(found), *profile_statements(found)]
 
 
-def step_statements(found: Explanation) -> list[str]:
-    """What may be said by the figures of the whole step."""
-    return [*_rate(found), *_processor(found), *_cpu(found)]
+def step_statements(found: Explanation, *, drawn: bool = False) -> list[str]:
+    """What may be said by the figures of the whole step; `drawn`: a picture shows the rate and its terms."""
+    return [*(_way_of_rate(found) if drawn else _rate(found)), *_processor(found), *_cpu(found)]
 
 
 def cannot_say(found: Explanation) -> list[str]:
@@ -94,13 +94,26 @@ def _rate(found: Explanation) -> list[str]:
     if not rate.is_clear:
         said += ", no difference found"
     both = f"CPU per operation {ratio_text(cost)}, CPU in use {ratio_text(use)}"
+    return [f"{': '.join([said, *_way(found)]).rstrip('.')}. {both}."]
+
+
+def _way_of_rate(found: Explanation) -> list[str]:
+    if not found.rate or found.rate[0].difference is None:
+        return _rate(found)  # a picture does not say that the noise is unknown
+    open_ = "" if found.rate[0].is_clear else ", no difference found"
+    return [f"{found.rate_label} of B{open_}: {way}" for way in _way(found)]
+
+
+def _way(found: Explanation) -> list[str]:
+    """Which one of the two terms of the rate it is that differs; nothing where both or neither do."""
+    _, use, cost = found.rate
     if cost.is_clear and not use.is_clear:
         way = "more" if cost.log > 0 else "less"
-        return [f"{said}: {way} CPU per operation, not {'more' if cost.log > 0 else 'less'} waiting. {both}."]
+        return [f"{way} CPU per operation, not {way} waiting."]
     if use.is_clear and not cost.is_clear:
         way = "less" if use.log < 0 else "more"
-        return [f"{said}: {way} CPU in use; the CPU per operation does not clearly differ. {both}."]
-    return [f"{said}. {both}."]
+        return [f"{way} CPU in use; the CPU per operation does not clearly differ."]
+    return []
 
 
 def _processor(found: Explanation) -> list[str]:

@@ -29,7 +29,17 @@ UNRECORDED = 0.02
 @asks("step_throughput", base=True)
 def throughput_statements(step_throughput: pl.DataFrame, base: str | Bases) -> list[str]:
     """For each step, what has more and what has clearly less throughput than the base; then where nothing does."""
-    base, said = bases(base), list[str]()
+    return _statements(step_throughput, bases(base), ratios_said=True)
+
+
+@asks("step_throughput", base=True)
+def throughput_caveat_statements(step_throughput: pl.DataFrame, base: str | Bases) -> list[str]:
+    """What to know of throughput whose ratios the first screen has: how they are judged, and what limits them."""
+    return _statements(step_throughput, bases(base), ratios_said=False)
+
+
+def _statements(step_throughput: pl.DataFrame, base: Bases, *, ratios_said: bool) -> list[str]:
+    said = list[str]()
     even: dict[tuple[str, str], dict[str, dict[str, Ratio]]] = {}
     without_base: dict[str, list[str]] = {}
     seen: list[Ratio] = []
@@ -55,12 +65,15 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str | Bases) -> l
         said.append(
             f"{setup}: in {joined(list(alike))} no configuration {apart.format(base=base)} ({number} compared{limits})."
         )
-    for setup, steps in without_base.items():
-        said.append(f"{setup}, {joined(steps)}: {base} has no throughput to compare with.")
+    no_base = [
+        f"{setup}, {joined(steps)}: {base} has no throughput to compare with." for setup, steps in without_base.items()
+    ]
+    said += no_base
     if not said and len(step_throughput) and not short:
-        said.append(f"Nothing is compared, because no configuration other than {base} has completed a step.")
+        no_base.append(f"Nothing is compared, because no configuration other than {base} has completed a step.")
+        said += no_base
     of_clients = [*_client_bound(step_throughput), *_unrecorded(step_throughput)]
-    return [*noise_said(seen), *said, *of_clients, *short, *unfinished(step_throughput)]
+    return [*noise_said(seen), *(said if ratios_said else no_base), *of_clients, *short, *unfinished(step_throughput)]
 
 
 def _apart(ratios: list[Ratio]) -> str:

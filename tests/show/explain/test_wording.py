@@ -71,6 +71,9 @@ def test_the_first_sentence_says_which_of_the_two_it_is(terms: tuple[Term, ...],
     found = explained(*pair_runs(None, None))
     object.__setattr__(found, "rate", terms)
     assert said in statements(found)[0]
+    way = said.partition("of A's: ")[2]
+    drawn = [text for text in step_statements(found, drawn=True) if text.startswith("inserts/s")]
+    assert drawn == ([f"inserts/s of B: {way}"] if way else []), "a picture has the figures"
 
 
 def test_that_no_function_differs_needs_both_tables() -> None:

@@ -19,6 +19,7 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
         "throughput", base=[100, 101, 102], fast=[200, 202, 204], noisy=[60, 120, 200], slow=[50, 50.5, 51]
     )
     chance, said = ib.throughput_statements(frame, "base")
+    assert ib.throughput_caveat_statements(frame, "base") == [chance], "the first screen has the ratios"
     assert chance == (
         "Figures are medians, ratios are of geometric means. [low, high] is the 95 % interval of a ratio, from a t "
         "test with the noise of all selected configurations and steps of a setup. A ratio counts as a difference if it "
@@ -106,7 +107,8 @@ def test_a_number_that_is_not_the_server_s_alone_says_so() -> None:
 @pytest.mark.parametrize("of_base", [[None], [0.0]])
 def test_without_a_number_of_the_base_nothing_is_compared(of_base: list[float | None]) -> None:
     frame = frame_of("throughput", base=of_base, other=[100])
-    assert ib.throughput_statements(frame, "base") == ["cached, l.i1: base has no throughput to compare with."]
+    for statements in (ib.throughput_statements, ib.throughput_caveat_statements):
+        assert statements(frame, "base") == ["cached, l.i1: base has no throughput to compare with."]
     alone = frame_of("throughput", base=[100])
     assert ib.throughput_statements(alone, "base") == [
         "Nothing is compared, because no configuration other than base has completed a step."
