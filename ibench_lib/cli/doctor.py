@@ -23,7 +23,7 @@ from ibench_lib.base.chromium import find_chromium
 from ibench_lib.base.later import later
 from ibench_lib.base.locks import is_locked
 from ibench_lib.cli.output import out, safe
-from ibench_lib.client.driver import core_of
+from ibench_lib.client.driver import CoreState, core_of
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing, workspace
 from ibench_lib.servers.find import find_system
@@ -139,7 +139,9 @@ def _version_in_its_file(name: str) -> str | None:
 
 
 def _client_core(workspace: Workspace) -> Finding:
-    states = [core_of(driver) for driver in sorted({flavour.driver for flavour in every()})]
+    of_drivers = dict.fromkeys(core_of(driver) for driver in sorted({flavour.driver for flavour in every()}))
+    # Of a driver that no core is for, there is nothing to say.
+    states = [state for state in of_drivers if state != CoreState("Python")] or list(of_drivers)
     wrong = [state.why for state in states if state.why]
     if any(state.name == "missing" for state in states):
         return Finding("client core", "missing", "; ".join(wrong), "make env")

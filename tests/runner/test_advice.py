@@ -46,7 +46,11 @@ def test_a_profile_says_which_steps_may_end_before_it_records() -> None:
     assert profile_advice(CaptureOptions(), steps) == []
 
 
-def test_a_size_of_redo_files_that_another_fragment_multiplies_is_said(workspace: Workspace) -> None:
+def test_a_size_of_redo_files_that_another_fragment_multiplies_is_said(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = 100 << 30
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2 * free, free, free))
     (said,) = redo_advice([planned(workspace, "innodb_log_file_size=512M")] * 2, workspace)
     assert said.startswith("old.cy10a: ") and "17.2 GB of redo log" in said
     assert "innodb_log_files_in_group=32, cy10a.mysql-5.6.cnf:" in said and "=512M, mine.cnf:2" in said

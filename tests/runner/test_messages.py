@@ -10,6 +10,7 @@ from ibench_lib.errors import WorkerFailed
 from ibench_lib.runner.messages import problem_of
 from ibench_lib.runner.silence import Watch
 from ibench_lib.runner.step import _Control
+from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.schema import TABLES
 
 NUMBERS = {"ops": 1, "rows": 1, "errors": 0, "retries": 0, "unknown": 0}
@@ -79,6 +80,8 @@ def may_be(name: str, odd: Any) -> bool:
 
 class Client:
     """The runner's side of a worker that has written one message."""
+
+    take = WorkerState.take
 
     def __init__(self, message: dict[str, Any]) -> None:
         self.name, self.process, self.number, self.stage = "client 1", self, 0, "starting"

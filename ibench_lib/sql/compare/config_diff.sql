@@ -4,7 +4,7 @@
 --
 -- $runs: ids of the runs
 -- $bases: what a dbms is compared with, the base of its build or else the first one; a base with the first one
--- $chain: all dbms in order if each is compared with the one before it instead; else empty
+-- $chain: if each dbms is compared with the one before it instead, all of them, from first to last; else empty
 WITH chosen AS (
     FROM selected_runs($runs)
     QUALIFY row_number() OVER (PARTITION BY setup, dbms ORDER BY repeat) = 1
