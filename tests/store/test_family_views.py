@@ -19,6 +19,8 @@ def test_a_family_adds_what_it_has_by_its_name() -> None:
 def test_each_flavour_has_its_family_and_each_cause_the_family_of_its_rules() -> None:
     lake = lake_of(Run())
     families = reader.sql(lake, "SELECT flavour, family FROM server_families ORDER BY ALL").rows()
-    assert families == [("mariadb", "mysql"), ("mysql", "mysql"), ("percona", "mysql")]
+    assert families == [
+        ("mariadb", "mysql"), ("mysql", "mysql"), ("percona", "mysql"), ("postgres", "postgres"),
+    ]  # fmt: skip
     mixed = "SELECT r.cause FROM dip_rules r JOIN dip_causes c USING (cause) WHERE c.family <> r.family"
     assert reader.sql(lake, mixed).rows() == []
