@@ -47,7 +47,7 @@ def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_who
 def test_nothing_that_any_collector_emits_holds_a_password(
     running: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kinds = [kind for name, kind in collectors().items() if name != "profile"]
+    kinds = [kind for name, kind in collectors("mysql").items() if name != "profile"]
     for kind in kinds:
         monkeypatch.setattr(kind, "every_s", 1)
     root = running.address.arguments()
