@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ibench_lib.base.process_state import is_stopped
 from ibench_lib.base.wording import count, joined
-from ibench_lib.runner.worker_state import WorkerState
+
+if TYPE_CHECKING:
+    from ibench_lib.runner.worker_state import WorkerState
 
 SILENT_S = 3
 """So many whole seconds without an answer are worth a word."""

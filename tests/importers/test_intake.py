@@ -54,7 +54,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
-    assert list(importers()) == ["iibench", "published", "sysbench", "tool-log"]
+    assert list(importers()) == ["iibench", "published", "sysbench", "tool-log", "tpcc-mysql"]
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
     assert taken.importer == "tool-log"
     rows = reader.sql(
@@ -99,6 +99,7 @@ def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, t
     assert expected[2:] == [
         "sysbench: logs of sysbench 1.0 or 1.1, as it prints them",
         "tool-log: a log that begins with 'tool 1.0'",
+        "tpcc-mysql: logs of tpcc-mysql, as tpcc_start prints them",
     ]
 
 

@@ -7,11 +7,15 @@ import re
 import struct
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
+from ibench_lib.base.later import later
 from ibench_lib.families.postgres.wire import SYNC, message
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = later("numpy")
 
 MARK = b"B"
 """The first byte of the command of a prepared statement; the messages follow it."""
@@ -25,7 +29,7 @@ _EPOCH = datetime(2000, 1, 1)
 _EXECUTE = message(b"E", b"\0\0\0\0\0") + SYNC
 _names = itertools.count(1)
 
-Array = np.ndarray[Any, Any]
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
 def parse(text: str, types: Sequence[int]) -> tuple[bytes, bytes]:
