@@ -67,7 +67,8 @@ def describe_run(
         benchmark=experiment.workload.name,
         operations=[records.OperationRecord(**asdict(operation)) for operation in experiment.workload.operations],
         kinds=[records.KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in experiment.workload.kinds],
-        workload=experiment.workload.describe(experiment.options(cell), cell.setup, planned.steps),
+        workload=experiment.workload.describe(experiment.options(cell), cell.setup, planned.steps)
+        | ({} if flavour_of(build).has_engines else {"engine": None}),
         scale=experiment.spec.scale,
         binary=None if facts is None else records.BinaryRecord(**asdict(facts)),
         config=records.ConfigRecord(

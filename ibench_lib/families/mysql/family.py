@@ -213,6 +213,7 @@ class MySQLFamily(Flavour):
     mark: str | None = None
     binaries: tuple[str, ...] = ("mysqld",)
     is_system = True
+    has_engines = True
     version_arguments: tuple[str, ...] = ("--no-defaults", "--version")
     initial_options = frozenset(
         [

@@ -123,6 +123,8 @@ class Program(Protocol):
     """Names of the server binary, the usual one first."""
     is_system: bool
     """Whether a server on PATH, or where distributions keep servers, can be the build `system`."""
+    has_engines: bool
+    """Whether it has storage engines to choose from; those of a server without are named nowhere."""
     version_arguments: tuple[str, ...]
     """What makes the binary print its version and nothing else."""
     initial_options: frozenset[str]

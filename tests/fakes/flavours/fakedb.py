@@ -67,6 +67,7 @@ class FakeDB:
     mark: str | None = "fakedb"
     binaries: tuple[str, ...] = ("fakedbd",)
     is_system = True
+    has_engines = True
     version_arguments: tuple[str, ...] = ("--what-are-you",)
     initial_options: frozenset[str] = frozenset({"page_bytes"})
     personal_files: tuple[str, ...] = ("*.identity",)

@@ -13,6 +13,8 @@ from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.sweep import run_experiment
 from ibench_lib.servers import registry
 from ibench_lib.servers.build import Build
+from ibench_lib.store import reader
+from tests.synthetic import answer
 
 EXPERIMENT = """
 title: the Insert Benchmark on PostgreSQL
@@ -27,6 +29,7 @@ workload:
 
 
 @pytest.mark.slow
+@pytest.mark.lake
 @pytest.mark.parametrize("protocol", ["text", "prepared"])
 def test_all_steps_run_and_what_is_counted_is_what_was_acknowledged(
     postgres: Build, open_path: Path, protocol: str
@@ -51,6 +54,9 @@ def test_all_steps_run_and_what_is_counted_is_what_was_acknowledged(
     assert manifest.server is not None and manifest.server.variables["shared_buffers"] == "24MB"
     assert [action.action for action in manifest.settle] == ["VACUUM (ANALYZE, INDEX_CLEANUP ON) pi1", "CHECKPOINT"]
     assert "no history list" in manifest.null_reasons["steps.history_list_length"]
+    assert manifest.workload["engine"] is None, "a server without storage engines has none of that name"
+    missing = answer(reader.lake(workspace), "gaps", "pg")
+    assert missing.is_empty(), "a list that the server does not have is not missing"
     run = workspace.run_dir(manifest.run_id)
     steps = pq.read_table(run / "steps.parquet").to_pylist()
     assert [step["step"] for step in steps] == ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100"]

@@ -73,6 +73,7 @@ class PostgreSQL(Flavour):
     mark: str | None = "postgresql"
     binaries: tuple[str, ...] = ("postgres",)
     is_system = False
+    has_engines = False
     version_arguments: tuple[str, ...] = ("--version",)
     initial_options: frozenset[str] = frozenset()
     personal_files: tuple[str, ...] = ("postmaster.opts", "postmaster.pid")

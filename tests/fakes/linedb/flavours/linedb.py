@@ -44,6 +44,7 @@ class LineDB(Flavour):
     mark: str | None = "linedb"
     binaries: tuple[str, ...] = ("linedbd",)
     is_system = True
+    has_engines = False
     version_arguments: tuple[str, ...] = ("--version",)
     initial_options: frozenset[str] = frozenset()
     personal_files: tuple[str, ...] = ()
