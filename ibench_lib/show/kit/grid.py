@@ -91,7 +91,9 @@ class Grid:
     def html(self) -> str:
         """The table with its style, for a notebook."""
         style = Markup(style_sheet(".ibench-table") + theme.marks_style(".ibench-table "))
-        return Markup('<div class="ibench-table"><style>{}</style>{}</div>').format(style, self.markup())
+        # A table wider than the notebook scrolls, as it does in a post.
+        box = '<div class="ibench-table" style="overflow-x: auto" role="region" aria-labelledby="{}" tabindex="0">'
+        return Markup(box + "<style>{}</style>{}</div>").format(self.title_id, style, self.markup())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {GRID_MIME: self.data, "text/html": self.html(), "text/plain": self.title}
