@@ -31,6 +31,7 @@ from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import NOT_MEASURED, count, joined
 from ibench_lib.metrics import Better
+from ibench_lib.show.configurations.legend import legend
 from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
 from ibench_lib.show.kit.sparklines import sparklines
@@ -151,7 +152,20 @@ def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, a
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
     tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
     rest = TLDR_REST if strips else ""
-    parts = (tested, badges(post.runs, rates, post.excluded), TLDR_PLACE, attentions(post), strips, rest, sentences)
+    options = post.ask("config_diff") if _HAS_INTERVALS in strips else None
+    named = "" if options is None else legend(options, post.bases)
+    if options is not None and named:
+        answers = (*answers, *names_of(options))
+    parts = (
+        tested,
+        badges(post.runs, rates, post.excluded),
+        TLDR_PLACE,
+        attentions(post),
+        strips,
+        named,
+        rest,
+        sentences,
+    )
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 

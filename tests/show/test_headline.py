@@ -66,6 +66,14 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     assert "<summary>1 more sentence</summary>" in many and "slower than cy10a: b 0.50x [" in many
 
 
+@pytest.mark.slow
+def test_a_configuration_is_told_by_the_options_that_it_changes() -> None:
+    more = [*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10, options="innodb_purge_threads=8\n")]
+    page, same = markup(chosen(*more)), markup(chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10)))
+    assert "<summary>What b changes</summary>" in page and "innodb_purge_threads 8 (" in page
+    assert "changes</summary>" not in same
+
+
 def test_next_to_strips_a_sentence_has_only_the_costs_of_a_difference() -> None:
     rates = frame_of("throughput", base=[100, 101, 99], a=[200, 202, 198], b=[300, 303, 297], slow=[50, 51, 49])
     costs = frame_of("cpupq", base=[100, 101, 99], a=[50, 51, 49], b=[33, 34, 32], slow=[100, 101, 99])
