@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from ibench_lib.errors import UsageError
 from ibench_lib.importers.source import File, Source
 
 Row = Mapping[str, Any]
@@ -31,6 +32,12 @@ class Remark:
     file: str
     line: int
     text: str
+
+
+def nothing_used(source: Source, remarks: Iterable[Remark]) -> UsageError:
+    """An error: every log of a source was left out, with the reasons."""
+    said = (f"{source.where(one.file)}:{one.line}: {one.text}" for one in remarks)
+    return UsageError(f"{source} has no log that can be used", detail="\n".join(said))
 
 
 @dataclass(frozen=True)

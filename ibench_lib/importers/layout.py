@@ -41,6 +41,13 @@ _OF_HOSTS = {
 }
 
 
+NO_DBMS = (
+    "a log does not say of what dbms it is",
+    "name it with --dbms <build>.<config>, or put the logs of each dbms in a folder of that name",
+)
+"""What an importer says of a log whose dbms nobody has named, and the hint."""
+
+
 def dbms_of(folders: Sequence[str]) -> str | None:
     """The `<build>.<config>` that the innermost folder of such a name is called after; None if there is none.
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ibench_lib.base.later import later
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row
-from ibench_lib.importers.layout import dbms_of
+from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
+from ibench_lib.importers.layout import NO_DBMS, dbms_of
 from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.source import File, Source
 from ibench_lib.workloads.workload import Workload, find
@@ -275,10 +275,7 @@ class SysbenchLogs:
                     continue
                 dbms = told.dbms or dbms_of(source.folders(file.name))
                 if dbms is None:
-                    raise log.refusal(
-                        "a log does not say of what dbms it is",
-                        "name it with --dbms <build>.<config>, or put the logs of each dbms in a folder of that name",
-                    )
+                    raise log.refusal(*NO_DBMS)
                 test = _test_of(log, told)
                 if test is None:
                     warnings.append(log.remark("its script is none of the tests that ibench knows: it was left out"))
@@ -286,8 +283,7 @@ class SysbenchLogs:
                 named.append((dbms, test, log))
         warnings.sort(key=lambda remark: (remark.file, remark.line))
         if warnings and not named:
-            said = (f"{source.where(one.file)}:{one.line}: {one.text}" for one in warnings)
-            raise UsageError(f"{source} has no log that can be used", detail="\n".join(said))
+            raise nothing_used(source, warnings)
         for dbms, logs in _steps(named).items():
             for repeat in range(1, 1 + max(map(len, logs.values()))):
                 chosen = {step: same[repeat - 1] for step, same in logs.items() if len(same) >= repeat}

@@ -23,8 +23,8 @@ from typing import Any
 
 from ibench_lib.base.wording import count
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark, Row
-from ibench_lib.importers.layout import dbms_of
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
+from ibench_lib.importers.layout import NO_DBMS, dbms_of
 from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.source import File, Source
 from ibench_lib.workloads.workload import find
@@ -154,14 +154,10 @@ class TpccMysqlLogs:
                     continue
                 dbms = told.dbms or dbms_of(source.folders(file.name))
                 if dbms is None:
-                    raise log.refusal(
-                        "a log does not say of what dbms it is",
-                        "name it with --dbms <build>.<config>, or put the logs of each dbms in a folder of that name",
-                    )
+                    raise log.refusal(*NO_DBMS)
                 logs.append((dbms, log))
         if warnings and not logs:
-            said = (f"{source.where(one.file)}:{one.line}: {one.text}" for one in warnings)
-            raise UsageError(f"{source} has no log that can be used", detail="\n".join(said))
+            raise nothing_used(source, warnings)
         repeats: dict[tuple[str, str], int] = {}
         first: dict[tuple[str, str], _Log] = {}
         for (dbms, log), setup in zip(logs, _setups(told.setup, [log for _, log in logs]), strict=True):

@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ibench_lib.base.programs import ask_server_binary
 from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.configs.meaning import KnownOptions
-from ibench_lib.errors import ServerStartDisturbed, ServerStartError
+from ibench_lib.errors import ServerStartError
 
 if TYPE_CHECKING:
     from ibench_lib.servers.build import Build
 
-_TIMEOUT_S = 60
 _TABLE = re.compile(r"^Variables \(--variable-name=value\).*?\n-+ -+\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
 _OPTION = re.compile(r"^ {1,4}(?:-\S, )?--([a-z][a-z0-9_-]*)", re.MULTILINE | re.IGNORECASE)
 _REFUSED_VALUE = re.compile(r"Error while setting value '(.*?)' to '(.*?)'")
@@ -121,19 +121,5 @@ def _help(
     scratch: Path,
 ) -> subprocess.CompletedProcess[str]:
     where = [f"--basedir={basedir}", f"--datadir={scratch}", f"--tmpdir={scratch}"]
-    try:
-        return subprocess.run(
-            [*command, defaults, *where, *options, "--verbose", "--help"],
-            cwd=scratch,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except OSError as error:
-        raise ServerStartError(f"{command[-1]} --verbose --help: {error}", hint="`ibench doctor`") from error
-    except subprocess.TimeoutExpired as error:
-        raise ServerStartDisturbed(f"{command[-1]} --verbose --help: {error}") from error
+    asked = [*command, defaults, *where, *options, "--verbose", "--help"]
+    return ask_server_binary(asked, f"{command[-1]} --verbose --help", environment, scratch)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ibench_lib.base.programs import ask_server_binary
 from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.configs.meaning import KnownOptions
-from ibench_lib.errors import ServerStartDisturbed, ServerStartError
+from ibench_lib.errors import ServerStartError
 
 if TYPE_CHECKING:
     from ibench_lib.servers.build import Build
 
-_TIMEOUT_S = 60
 _SAMPLE = "postgresql.conf.sample"
 _DEFAULT = re.compile(r"#?([a-z_]+) = ('[^']*'|[^\s#']+)")
 _LEVEL = re.compile(r"^.*?(?:LOG|FATAL|ERROR|WARNING):\s+")
@@ -41,7 +40,7 @@ def refusal(build: Build, text: str) -> str | None:
 def _known(
     command: tuple[str, ...], basedir: Path, environment: tuple[tuple[str, str], ...], label: str
 ) -> KnownOptions:
-    result = _run([*command, "--describe-config"], dict(environment))
+    result = ask_server_binary([*command, "--describe-config"], command[0], dict(environment))
     names = {line.partition("\t")[0].lower() for line in result.stdout.splitlines() if "\t" in line}
     if result.returncode != 0 or not names:
         raise ServerStartError(
@@ -63,7 +62,9 @@ def _refused(command: tuple[str, ...], environment: tuple[tuple[str, str], ...],
         (scratch / "postgresql.conf").write_text(text, encoding="utf-8")
         (scratch / "postgresql.auto.conf").touch()
         # -C comes first: then it may be asked by root.
-        result = _run([*command, "-C", "shared_buffers", "-D", str(scratch)], dict(environment))
+        result = ask_server_binary(
+            [*command, "-C", "shared_buffers", "-D", str(scratch)], command[0], dict(environment)
+        )
     if result.returncode == 0:
         return None
     said = [_PLACE.sub("", _LEVEL.sub("", line)) for line in result.stderr.splitlines() if line.strip()]
@@ -77,21 +78,3 @@ def _sample(basedir: Path) -> Path | None:
         above / "share" / "postgresql" / series for above in basedir.parents
     )]  # fmt: skip
     return next((share / _SAMPLE for share in shares if (share / _SAMPLE).is_file()), None)
-
-
-def _run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except OSError as error:
-        raise ServerStartError(f"{command[0]}: {error}", hint="`ibench doctor`") from error
-    except subprocess.TimeoutExpired as error:
-        raise ServerStartDisturbed(f"{command[0]}: {error}") from error

@@ -1,4 +1,4 @@
-"""The driver on a real server: text and prepared do the same, errors are told, a lost server is lost."""
+"""The driver on a real server: text and prepared do the same, errors have their SQLSTATE, a lost server is lost."""
 
 from __future__ import annotations
 
