@@ -164,6 +164,13 @@ def test_a_password_cannot_become_an_option_of_its_own() -> None:
     assert str(caught.value).startswith("mysql-password has a line break") and "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("number", [0, 2], ids=["prepare", "test"])
+def test_a_server_that_is_reached_by_tls_is_never_spoken_to_in_the_clear(number: int) -> None:
+    remote = Target(database="d", user="u", host="db.example.com", port=3306, certificate="/etc/ca.pem")
+    with pytest.raises(CannotDrive, match="the server is reached by TLS"):
+        made(number, remote)
+
+
 def test_a_bin_becomes_the_one_that_holds_its_middle() -> None:
     for number in range(1024):
         us = math.exp(number * math.log(1e8) / 1023)
