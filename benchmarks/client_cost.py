@@ -1,14 +1,16 @@
-"""The cost of our client, compared with a PyMySQL cursor and, where it is installed, a mysqlclient cursor.
+"""The cost of our client, next to cursors of PyMySQL and, where they are installed, mysqlclient and sysbench.
 
     python -m benchmarks.client_cost            measure and write docs/benchmarks/client_cost.md
     python -m benchmarks.client_cost --quick    short rounds, print only
 
-mysqlclient comes with `pip install '.[bench]'`, which compiles: it needs gcc, pkg-config and libmariadb-dev.
+mysqlclient comes with `pip install '.[bench]'`, which compiles: it needs gcc, pkg-config and libmariadb-dev. sysbench
+takes part in range queries.
 
-One server, two connections at a time. Every client runs the same load loop and sends the same statements; only the
-connection differs, and for inserts the way a statement is made: ours from numpy blocks, the others' row by row in
-Python. Rounds are interleaved, because shared machines change their speed for seconds at a time; each figure is given
-as median (min to max) over the rounds, and ratios are taken within a round.
+One server, two connections at a time. Every client in Python runs the same load loop and sends the same statements;
+only the connection differs, and for inserts the way a statement is made: ours from numpy blocks, the others' row by row
+in Python. sysbench, with a thread for each connection, sends statements that our client has made before. Rounds are
+interleaved, because shared machines change their speed for seconds at a time; each figure is given as median (min to
+max) over the rounds, and ratios are taken within a round.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ import argparse
 import json
 import os
 import random
+import re
+import shutil
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -150,7 +155,22 @@ CLIENTS = (
     f"{WITHOUT_CORE}, prepared",
     "PyMySQL cursor",
     "mysqlclient cursor",
+    "sysbench",
 )
+SYSBENCH = shutil.which("sysbench")
+STATEMENTS_OF_SYSBENCH = 2_000
+"""For each thread, which sends them again and again; making them in Lua would cost it more."""
+_SCRIPT = """
+local statements = {{{}}}
+function thread_init()
+  connection = sysbench.sql.driver():connect()
+  own, at = statements[sysbench.tid + 1], 0
+end
+function event()
+  at = at % #own + 1
+  connection:query(own[at]):free()
+end
+"""
 
 
 @dataclass(frozen=True)
@@ -254,6 +274,8 @@ def in_children(jobs: list[Callable[[], dict[str, Any]]]) -> list[dict[str, Any]
 def measure(
     client: str, operation: Operation, round_number: int, address: Address, server: psutil.Process, for_s: float
 ) -> Measured:
+    if client == "sysbench":
+        return measure_sysbench(operation, round_number, address, server, for_s)
     if operation.role == "deleter":
         top_up(address)
     at = time.monotonic_ns() + 400_000_000
@@ -273,6 +295,43 @@ def measure(
     elapsed = max(total["end_ns"] for total in totals) / 1e9 - at / 1e9
     rows = sum(total["rows"] for total in totals)
     return Measured(ops, rows, elapsed, cpu / ops * 1e6, server_cpu / ops * 1e6)
+
+
+def measure_sysbench(
+    operation: Operation, round_number: int, address: Address, server: psutil.Process, for_s: float
+) -> Measured:
+    """sysbench with the statements of our clients, its start included."""
+    assert SYSBENCH is not None
+    threads = []
+    for number in range(1, CONNECTIONS + 1):
+        connection = Connection(address.arguments(), "b", 60)
+        role = role_of("ours, text", operation, number, round_number, address, connection)
+        texts = (bytes(role.next_statement())[1:].decode() for _ in range(STATEMENTS_OF_SYSBENCH))
+        threads.append("{" + ",".join(json.dumps(text) for text in texts) + "}")
+        connection.close()
+    with tempfile.TemporaryDirectory() as scratch:
+        script = Path(scratch) / "statements.lua"
+        script.write_text(_SCRIPT.format(",".join(threads)))
+        command = [
+            SYSBENCH, str(script), "--db-driver=mysql", f"--mysql-socket={address.socket}", "--mysql-db=b",
+            f"--mysql-user={address.user}", f"--mysql-password={address.password}", f"--threads={CONNECTIONS}",
+            "--events=0", f"--time={max(1, round(for_s))}", "run",
+        ]  # fmt: skip
+        before = server.cpu_times()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            text = process.stdout.read()
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        after = server.cpu_times()
+    events = re.search(r"total number of events: +(\d+)", text)
+    seconds = re.search(r"total time: +([\d.]+)s", text)
+    if process.returncode != 0 or events is None or seconds is None:
+        raise SystemExit(f"sysbench ended with {process.returncode}:\n{text}")
+    ops = int(events[1])
+    server_cpu = after.user + after.system - before.user - before.system
+    cpu = used.ru_utime + used.ru_stime
+    return Measured(ops, 10 * ops, float(seconds[1]), cpu / ops * 1e6, server_cpu / ops * 1e6)
 
 
 def top_up(address: Address) -> None:
@@ -379,7 +438,8 @@ def main() -> None:
     arguments.add_argument("--quick", action="store_true", help="two short rounds, print only")
     quick = arguments.parse_args().quick
     rounds, for_s = (2, 0.5) if quick else (5, 2.0)
-    clients = [client for client in CLIENTS if MySQLdb is not None or not client.startswith("mysqlclient")]
+    missing = {"mysqlclient cursor": MySQLdb is None, "sysbench": SYSBENCH is None}
+    clients = [client for client in CLIENTS if not missing.get(client)]
     build = find_system(workspace())
     results: dict[tuple[str, str], list[Measured]] = {}
     paced_rounds: list[tuple[float, float, float]] = []
@@ -394,6 +454,8 @@ def main() -> None:
             for round_number in range(1, rounds + 1):
                 for operation in OPERATIONS:
                     for client in clients:
+                        if client == "sysbench" and operation.query != "range":
+                            continue
                         measured = measure(client, operation, round_number, address, server, for_s)
                         results.setdefault((operation.name, client), []).append(measured)
                         print(
@@ -440,7 +502,9 @@ def report(
     ]
     for operation in OPERATIONS:
         for client in clients:
-            found = results[operation.name, client]
+            found = results.get((operation.name, client))
+            if found is None:
+                continue
             lines.append(
                 f"| {operation.name} | {client} | {spread([m.ops_per_s for m in found], 0)} | "
                 f"{spread([m.client_us for m in found])} | {spread([m.server_us for m in found])} |"
@@ -486,6 +550,7 @@ def report(
     query, insert = OPERATIONS[0].name, OPERATIONS[2].name
     ratio("range query, text: client CPU / mysqlclient's", query, "ours, text", "mysqlclient cursor", 0.30, cpu)
     ratio("range query, text: client CPU / PyMySQL's", query, "ours, text", "PyMySQL cursor", 0.22, cpu)
+    ratio("range query, text: client CPU / sysbench's", query, "ours, text", "sysbench", 0.75, cpu)
     for protocol in ("text", "prepared"):
         what = f"range query, {protocol}: client CPU / without the core"
         ratio(what, query, f"ours, {protocol}", f"{WITHOUT_CORE}, {protocol}", 1.0, cpu)
