@@ -41,27 +41,17 @@ enum {
 enum { TINY = 1, SHORT = 2, LONG = 3, FLOAT = 4, DOUBLE = 5, TIMESTAMP = 7, LONGLONG = 8, INT24 = 9, DATE = 10, TIME = 11,
        DATETIME = 12, YEAR = 13 };
 
-typedef enum {
-    FAILED,     /* with an exception */
-    WHOLE,      /* and good */
-    INCOMPLETE, /* good so far */
-    UNUSUAL     /* Python finds out */
-} Outcome;
+/* With an exception; whole and good; good so far; Python finds out. */
+typedef enum { FAILED, WHOLE, INCOMPLETE, UNUSUAL } Outcome;
 
 /* Bytes that have not been read yet: no pointer goes beyond `end`. */
-typedef struct {
-    const uint8_t *at, *end;
-} Bytes;
+typedef struct { const uint8_t *at, *end; } Bytes;
 
-typedef struct {
-    uint8_t width; /* of an integer; 0 for a string */
-    uint8_t is_unsigned;
-} Column;
+/* The width of an integer, of a date as text; both are 0 for a string. */
+typedef struct { uint8_t width, is_unsigned, date; } Column;
 
 /* What is asked of an answer. */
-typedef struct {
-    int fetch, several, prepared, deprecate_eof;
-} Question;
+typedef struct { int fetch, several, prepared, deprecate_eof; } Question;
 
 static inline Py_ssize_t left(const Bytes *bytes) { return bytes->end - bytes->at; }
 
@@ -78,10 +68,8 @@ static inline int number(Bytes *from, uint64_t *value)
     if (left(from) < 1)
         return 0;
     uint8_t first = *from->at++;
-    if (first < NULL_VALUE) {
-        *value = first;
-        return 1;
-    }
+    if (first < NULL_VALUE)
+        return *value = first, 1;
     int width = first == LENGTH_OF_2 ? 2 : first == LENGTH_OF_3 ? 3 : first == LENGTH_OF_8 ? 8 : 0;
     if (width == 0 || left(from) < width)
         return 0;
@@ -132,11 +120,8 @@ static int column_of(Bytes definition, Column *column)
     column->width = type == TINY ? 1 : type == SHORT ? 2 : type == LONG || type == INT24 ? 4 : type == LONGLONG ? 8 : 0;
     if (column->width)
         return !(flags & ZEROFILL);
-    switch (type) {
-    case FLOAT: case DOUBLE: case TIMESTAMP: case DATE: case TIME: case DATETIME: case YEAR:
-        return 0;
-    }
-    return 1;
+    column->date = type == DATE ? 10 : type == DATETIME || type == TIMESTAMP ? 19 : 0;
+    return type != FLOAT && type != DOUBLE && type != TIME && type != YEAR && !(column->date == 19 && at[10] - 1 < 6u);
 }
 
 /* The values below are new references. They are NULL without an exception for what is left to Python. */
@@ -152,13 +137,30 @@ static PyObject *integer_value(const Column *column, Bytes *row)
     if (negative)
         size = -(size | beyond); /* of two's complement */
     char text[24], *end = text + sizeof text, *begin = end;
-    do {
+    do
         *--begin = (char)('0' + size % 10);
-        size /= 10;
-    } while (size);
+    while (size /= 10);
     if (negative)
         *--begin = '-';
     return PyBytes_FromStringAndSize(begin, end - begin);
+}
+
+/* A date without fractions of a second. */
+static PyObject *date_value(int width, Bytes *row)
+{
+    int size = left(row) ? *row->at++ : -1, odd = (size != 0 && size != 4 && size != 7) || left(row) < size;
+    if (odd)
+        return NULL;
+    uint8_t parts[7] = {0}; /* a year of two bytes, month, day, hour, minute, second */
+    memcpy(parts, row->at, (size_t)size);
+    row->at += size;
+    char text[] = "0000-00-00 00:00:00";
+    int year = parts[0] | parts[1] << 8, rest = year;
+    for (int i = 3; i >= 0; i--, rest /= 10)
+        text[i] = (char)('0' + rest % 10);
+    for (int i = 2; i < 7; odd |= parts[i++] > 99)
+        text[3 * i - 1] = (char)('0' + parts[i] / 10), text[3 * i] = (char)('0' + parts[i] % 10);
+    return odd || year > 9999 ? NULL : PyBytes_FromStringAndSize(text, width);
 }
 
 static PyObject *string_value(Bytes *row)
@@ -179,12 +181,12 @@ static PyObject *row_of(Bytes row, const Column *columns, Py_ssize_t count, int 
     }
     PyObject *values = PyTuple_New(count);
     for (Py_ssize_t i = 0; values && i < count; i++) {
-        PyObject *value;
-        if (prepared ? nulls[(i + 2) / 8] >> (i + 2) % 8 & 1 : left(&row) && *row.at == NULL_VALUE) {
-            row.at += !prepared;
-            value = Py_NewRef(Py_None);
-        } else
-            value = prepared && columns[i].width ? integer_value(&columns[i], &row) : string_value(&row);
+        int is_null = prepared ? nulls[(i + 2) / 8] >> (i + 2) % 8 & 1 : left(&row) && *row.at == NULL_VALUE;
+        row.at += is_null && !prepared;
+        PyObject *value = is_null                       ? Py_NewRef(Py_None)
+                          : prepared && columns[i].width ? integer_value(&columns[i], &row)
+                          : prepared && columns[i].date  ? date_value(columns[i].date, &row)
+                                                         : string_value(&row);
         if (value)
             PyTuple_SET_ITEM(values, i, value);
         else
@@ -784,8 +786,6 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_core",
-    .m_doc = "The usual exchange of the MySQL protocol, compiled from core.c.",
-    .m_size = 0,
     .m_methods = methods,
 };
 

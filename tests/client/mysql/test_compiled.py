@@ -197,7 +197,10 @@ VALUES = [
       for flags in (0, UNSIGNED, UNSIGNED | ZEROFILL)
       for bits in (0, 1, 9, 10, (1 << 8 * width - 1) - 1, 1 << 8 * width - 1, (1 << 8 * width) - 1)),
     *((kind, 0, bytes([len(value)]) + value) for kind in (7, 10, 12)
-      for value in (b"", b"\xe8\7\2\x1d", b"\xe8\7\2\x1d\x17\x3b\x3a", b"\xe8\7\2\x1d\x17\x3b\x3a\x40\x42\x0f\0")),
+      for value in (b"", b"\xe8\7\2\x1d", b"\xe8\7\2\x1d\x17\x3b\x3a", b"\xe8\7\2\x1d\x17\x3b\x3a\x40\x42\x0f\0",
+                    b"\x0f\x27\1\1", b"\x10\x27\1\1", b"\1\0\x64\1", b"\xff\xff\xff\xff\xff\xff\xff", b"12345")),
+    *((kind, 0, value) for kind in (7, 10, 12)
+      for value in (b"\4\xe8\7\2", b"\xfc\4\0\xe8\7\2\x1d", b"\xfb", b"\5\xe8\7\2\x1d", b"")),
     (11, 0, b"\0"), (13, 0, b"\xe8\7"), (4, 0, bytes(4)), (5, 0, bytes(8)), (6, 0, b"\0"),
     *((kind, 0, length_encoded(value)) for kind in (0, 15, 16, 245, 246, 252, 253, 254)
       for value in (b"", b"12.50", b"x" * 300)),
@@ -213,6 +216,19 @@ def test_values_of_every_type_are_the_same_text(decimals: int) -> None:
             answer = of_columns([definition(kind, flags, decimals)], [row])
             question = Question((answer,), EXECUTION, True, False, True, True)
             assert question.outcome(CompiledWire) == question.outcome(Wire), (kind, flags, value, null)
+
+
+@NEEDS_CORE
+@pytest.mark.parametrize("kind", [7, 10, 12], ids=["timestamp", "date", "datetime"])
+def test_dates_are_written_by_the_core_itself(kind: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CompiledWire, "_rest", lambda *_given, **_named: pytest.fail("it was left to Python"))
+    values = (b"\0", b"\4\xe8\7\2\x1d", b"\7\x0f\x27\x0c\x1f\x17\x3b\x3a")
+    answer = of_columns([definition(kind)] * 3, [bytes(2) + b"".join(values)])
+    (row,) = Question((answer,), EXECUTION, True, False, True, True).outcome(CompiledWire)[0]
+    until = 10 if kind == 10 else 19
+    assert row == tuple(
+        text[:until] for text in (b"0000-00-00 00:00:00", b"2024-02-29 00:00:00", b"9999-12-31 23:59:58")
+    )
 
 
 @NEEDS_CORE

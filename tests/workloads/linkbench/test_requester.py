@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from ibench_lib.client.driver import ROWS, SEVERAL
+from ibench_lib.client.mysql.compiled import CompiledWire
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.role import Transaction
 from ibench_lib.client.spec import Spec
@@ -183,9 +184,18 @@ def graph_on_server(build: Build, tmp_path: Path) -> Iterator[Callable[[int], Co
 
 
 @pytest.mark.slow
-def test_the_same_seed_leaves_the_same_rows(graph_on_server: Callable[[int], Connection]) -> None:
+def test_the_same_seed_leaves_the_same_rows(
+    graph_on_server: Callable[[int], Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By one requester, whose 5,000 requests are sent to the same graph twice, and whatever number of loaders."""
-    before, after = [], []
+    before, after, left = [], [], []
+    rest = CompiledWire._rest
+
+    def counted(wire: CompiledWire, answered: Any, command: bytes, **asked: bool) -> Any:
+        left.append(bytes(command))
+        return rest(wire, answered, command, **asked)
+
+    monkeypatch.setattr(CompiledWire, "_rest", counted)
     details = {
         "statements": "2015", "engine": "innodb", "nodes": 500, "tail": "scaled", "points": None, "step_id": 2,
     }  # fmt: skip
@@ -200,6 +210,7 @@ def test_the_same_seed_leaves_the_same_rows(graph_on_server: Callable[[int], Con
         for _ in range(5000):
             carry_out(role.next_transaction(), connection)
         assert sum(role.outcomes.values()) == 5000
+        assert left == [], "the core reads every answer itself"
         after.append(checksums(connection))
     assert (
         before[0] == before[1]

@@ -13,14 +13,16 @@ from typing import Any
 import pytest
 
 from ibench_lib.client.driver import Steps
+from ibench_lib.client.mysql.compiled import CompiledWire
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.role import Role, Transaction, TransactionRole
 from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.client import Terminal
 from ibench_lib.workloads.tpcc.inputs import TYPES
-from ibench_lib.workloads.tpcc.profiles import STANDARD
+from ibench_lib.workloads.tpcc.profiles import PROFILES, STANDARD
 from ibench_lib.workloads.tpcc.transactions import NewOrder, Payment, money, sql_of
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
+from tests.client.mysql.conftest import NEEDS_CORE
 from tests.fakes.offline import Offline
 from tests.workloads.tpcc.warehouse import Warehouse, load_with, options, setup, step_of
 
@@ -108,6 +110,38 @@ def test_the_server_counts_the_statements_that_were_sent(warehouse: Warehouse) -
     assert after - before == sent
     warehouse.note(totals["rows_by_table"])
     assert warehouse.broken(FULL, setup()) == []
+
+
+def undone(steps: Steps, connection: Connection) -> Steps:
+    """A transaction that is rolled back where it would be committed."""
+    answer, commit, rollback = None, connection.command(b"COMMIT"), connection.command(b"ROLLBACK")
+    while True:
+        try:
+            command = steps.send(answer)
+        except StopIteration as end:
+            return int(end.value or 0)
+        answer = yield rollback if command == commit else command
+
+
+@NEEDS_CORE
+@pytest.mark.parametrize("protocol", ["text", "prepared"])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_core_reads_every_answer_itself(
+    warehouse: Warehouse, profile: str, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it leaves to Python costs ten times as much, and is the same."""
+    left: list[bytes] = []
+    monkeypatch.setattr(CompiledWire, "_rest", lambda _self, _answered, command, **_: left.append(bytes(command)))
+    chosen = options(clients=1, profile=profile, protocol=protocol)
+    step = step_of("run", chosen, setup(terminals=1))
+    (worker,) = WORKLOAD.workers(chosen, step)
+    with warehouse.connected() as connection:
+        role, kinds = Terminal(WORKLOAD.spec(chosen, step, worker, 3), connection), set()
+        while kinds < set(TYPES):
+            transaction = role.next_transaction()
+            kinds.add(transaction.operation)
+            connection.transact(undone(transaction.steps(), connection))
+    assert left == []
 
 
 def test_64_terminals_of_one_process_get_their_turns(warehouse: Warehouse) -> None:
