@@ -8,9 +8,9 @@ takes part in range queries.
 
 One server, two connections at a time. Every client in Python runs the same load loop and sends the same statements;
 only the connection differs, and for inserts the way a statement is made: ours from numpy blocks, the others' row by row
-in Python. sysbench, with a thread for each connection, sends statements that our client has made before. Rounds are
-interleaved, because shared machines change their speed for seconds at a time; each figure is given as median (min to
-max) over the rounds, and ratios are taken within a round.
+in Python. sysbench, with a thread for each connection, makes the same queries by string.format. Rounds are interleaved,
+because shared machines change their speed for seconds at a time, and each round begins with another client; each figure
+is given as median (min to max) over the rounds, and ratios are taken within a round.
 """
 
 from __future__ import annotations
@@ -158,19 +158,20 @@ CLIENTS = (
     "sysbench",
 )
 SYSBENCH = shutil.which("sysbench")
-STATEMENTS_OF_SYSBENCH = 2_000
-"""For each thread, which sends them again and again; making them in Lua would cost it more."""
+STATEMENTS_OF_SYSBENCH = 3_000
+"""Those of our client from which the forms and ranges of its queries are taken."""
 _SCRIPT = """
-local statements = {{{}}}
+local queries = {{{}}}
 function thread_init()
   connection = sysbench.sql.driver():connect()
-  own, at = statements[sysbench.tid + 1], 0
+  own = queries[sysbench.tid + 1]
 end
 function event()
-  at = at % #own + 1
-  connection:query(own[at]):free()
+  local query = own[sysbench.rand.uniform(1, #own)]
+  connection:query(string.format(query[1], sysbench.rand.uniform(query[2], query[3]))):free()
 end
 """
+"""The queries of each thread: a form, and the range of its number. They are made as sysbench's own tests make them."""
 
 
 @dataclass(frozen=True)
@@ -306,8 +307,13 @@ def measure_sysbench(
     for number in range(1, CONNECTIONS + 1):
         connection = Connection(address.arguments(), "b", 60)
         role = role_of("ours, text", operation, number, round_number, address, connection)
-        texts = (bytes(role.next_statement())[1:].decode() for _ in range(STATEMENTS_OF_SYSBENCH))
-        threads.append("{" + ",".join(json.dumps(text) for text in texts) + "}")
+        numbers: dict[str, list[int]] = {}
+        for _ in range(STATEMENTS_OF_SYSBENCH):
+            text = bytes(role.next_statement())[1:].decode()
+            (number_in,) = re.findall(r" (\d+) ORDER BY ", text)
+            numbers.setdefault(text.replace(f" {number_in} ORDER BY ", " %d ORDER BY "), []).append(int(number_in))
+        forms = (f"{{{json.dumps(form)},{min(of)},{max(of)}}}" for form, of in numbers.items())
+        threads.append("{" + ",".join(forms) + "}")
         connection.close()
     with tempfile.TemporaryDirectory() as scratch:
         script = Path(scratch) / "statements.lua"
@@ -453,7 +459,8 @@ def main() -> None:
             prepare(address)
             for round_number in range(1, rounds + 1):
                 for operation in OPERATIONS:
-                    for client in clients:
+                    first = round_number % len(clients)
+                    for client in [*clients[first:], *clients[:first]]:
                         if client == "sysbench" and operation.query != "range":
                             continue
                         measured = measure(client, operation, round_number, address, server, for_s)

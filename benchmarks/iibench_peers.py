@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -40,6 +41,7 @@ MY_CNF = (
 )
 OURS, THEIRS = "ours", "theirs"
 CLIENTS = 2
+ATTEMPTS = 5
 RATE = 100
 STEPS = ("l.i0", "l.x", "l.i1", "qr100", "qp100")
 AIMS = {"l.i0": ">= 1.9", "l.i1": ">= 1.4", "qr100": ">= 1.6", "qp100": ">= 1.4"}
@@ -112,7 +114,7 @@ def theirs(address: Address, size: Size, python: str, script: Path, scratch: Pat
     }  # fmt: skip
     found = {}
     for step, options in of_steps.items():
-        texts, cpu_s = _clients([python, str(script), *base, *options], scratch)
+        texts, cpu_s = _clients([python, str(script), *base, *options], scratch, 2 * size.seconds + size.load / 5_000)
         pattern = _QUERIES if step.startswith("q") else _ROWS
         done = sum(int(number) for text in texts for number in pattern.findall(text))
         seconds = max(float(number) for text in texts for number in _SECONDS.findall(text))
@@ -121,26 +123,41 @@ def theirs(address: Address, size: Size, python: str, script: Path, scratch: Pat
     return found
 
 
-def _clients(command: list[str], scratch: Path) -> tuple[list[str], float]:
-    """What all clients of a step print, and their CPU seconds, those of their children included."""
-    processes = []
-    seed = int(time.time())
-    for client in range(1, CLIENTS + 1):
-        log = (scratch / f"client.{client}").open("w+")
-        own = [f"--table_name=pi{client}", f"--my_id={client}", f"--seed={seed + client}"]
-        processes.append((subprocess.Popen([*command, *own], stdout=log, stderr=subprocess.STDOUT, cwd=scratch), log))
-    texts, cpu_s = [], 0.0
-    for process, log in processes:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        log.seek(0)
-        text = log.read()
-        log.close()
-        if process.returncode != 0 or not text.rstrip().endswith("Done"):
-            raise SystemExit(f"iibench.py ended with {process.returncode}:\n" + "\n".join(text.splitlines()[-15:]))
-        texts.append(text)
-        cpu_s += used.ru_utime + used.ru_stime
-    return texts, cpu_s
+def _clients(command: list[str], scratch: Path, patience_s: float) -> tuple[list[str], float]:
+    """What all clients of a step print, and their CPU seconds, those of their children included.
+
+    iibench.py ends its generator of statements without waiting for it, and then waits for its result: now and then for
+    ever. Such a step is repeated.
+    """
+    for _ in range(ATTEMPTS):
+        processes = []
+        seed = int(time.time())
+        for client in range(1, CLIENTS + 1):
+            log = (scratch / f"client.{client}").open("w+")
+            own = [f"--table_name=pi{client}", f"--my_id={client}", f"--seed={seed + client}"]
+            process = subprocess.Popen(
+                [*command, *own], stdout=log, stderr=subprocess.STDOUT, cwd=scratch, start_new_session=True
+            )
+            processes.append((process, log))
+        until, texts, cpu_s, hangs = time.monotonic() + patience_s, [], 0.0, False
+        for process, log in processes:
+            while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+                if time.monotonic() > until:
+                    hangs = True
+                    os.killpg(process.pid, signal.SIGKILL)
+                time.sleep(0.02)
+            process.returncode = os.waitstatus_to_exitcode(ended[1])
+            log.seek(0)
+            text = log.read()
+            log.close()
+            if not hangs and (process.returncode != 0 or not text.rstrip().endswith("Done")):
+                raise SystemExit(f"iibench.py ended with {process.returncode}:\n" + "\n".join(text.splitlines()[-15:]))
+            texts.append(text)
+            cpu_s += ended[2].ru_utime + ended[2].ru_stime
+        if not hangs:
+            return texts, cpu_s
+        print("iibench.py did not end: the step is repeated", flush=True)
+    raise SystemExit(f"iibench.py did not end in {ATTEMPTS} attempts")
 
 
 def report(rounds: Sequence[tuple[dict[str, Figures], dict[str, Figures]]], server: str, size: Size) -> str:
