@@ -11,7 +11,7 @@ from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
 from ibench_lib.client.external import CannotDrive, Program, Target, private_file
 from ibench_lib.client.intervals import IntervalCount, Unreadable
 from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.sysbench.lua_files import LuaFile, options_of, require_options, require_unchanged
+from ibench_lib.workloads.sysbench.lua_files import ENGINE, LuaFile, options_of, require_options, require_unchanged
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
 
@@ -23,7 +23,7 @@ _BAD = re.compile(r"\b(FATAL|ALERT|WARNING|PANIC)\b")
 _QUEUE_FULL = "The event queue is full"
 _LATE = 0.02
 """By this share fewer transactions than the rate asks for make a generator that is late."""
-_OF_SCRIPTS = {"tables", "table-size", "mysql-storage-engine"}
+_OF_SCRIPTS = {"tables", "table-size", ENGINE}
 """Options that a script of one's own may not have."""
 _COUNTS = ("transaction", "read", "write", "other")
 
@@ -67,7 +67,7 @@ class Sysbench(Program):
             "threads": given["threads"],
             "tables": given["tables"],
             "table-size": given["table_size"],
-            "mysql-storage-engine": given["engine"],
+            ENGINE: given["engine"],
             "rand-type": given["rand_type"],
             "rand-seed": spec.seed,
             "db-ps-mode": given["db_ps_mode"],

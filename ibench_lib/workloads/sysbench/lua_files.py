@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,8 @@ from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import ExperimentError
 
 MOST_BYTES = 1_000_000
+ENGINE = "mysql-storage-engine"
+"""The option of scripts that make tables."""
 HELP_S = 10
 """How long a script may take to say its options."""
 
@@ -92,7 +94,7 @@ def options_of(program: str, script: str, bundled: str) -> frozenset[str] | None
     return frozenset(option.replace("_", "-") for option in _OPTION_LINE.findall(said)) or None
 
 
-def require_options(script: str, known: frozenset[str] | None, given: Mapping[str, object]) -> None:
+def require_options(script: str, known: frozenset[str] | None, given: Iterable[str]) -> None:
     """That a script has these options, if it is known which it has. Raises CannotDrive."""
     for option in given:
         if known is not None and option not in known:

@@ -124,6 +124,7 @@ class Options(CommonOptions):
     `microbenchmarks` is all of them. `rand_type` has to be given: sysbench 1.0 takes `special` if nobody says, which
     few expect. `db_ps_mode` is whether statements are prepared. After a test that inserts or deletes rows, the tables
     are prepared again. `settle` is how the server settles after a test of the microbenchmarks that has it do so.
+    `engine` is that of the tables; with rocksdb, `settle` can only be none, which it then is.
 
     `lua` are files of one's own, with whatever they `require`; a test is one of them without `.lua`. `prepare` is the
     one that makes the tables, with its options; without it they are those of sysbench's own tests.
@@ -137,6 +138,7 @@ class Options(CommonOptions):
     rand_type: Literal["uniform", "gaussian", "special", "pareto", "zipfian"]
     db_ps_mode: Literal["auto", "disable"] = "auto"
     settle: Literal["flush", "original", "none"] = "flush"
+    engine: Literal["innodb", "rocksdb"] = "innodb"
     lua: Annotated[list[str], Field(max_length=50)] = Field(default_factory=list)
     prepare: ChosenTest | None = None
     _lua_files: dict[str, LuaFile] = PrivateAttr(default_factory=dict)
@@ -171,6 +173,8 @@ class Options(CommonOptions):
             given = {**given, "tests": [{"test": test} if isinstance(test, str) else test for test in tests]}
         if isinstance(given.get("prepare"), str):
             given = {**given, "prepare": {"test": given["prepare"]}}
+        if given.get("engine") == "rocksdb":
+            given = {"settle": "none", **given}
         return given
 
     @model_serializer(mode="wrap")
@@ -182,6 +186,8 @@ class Options(CommonOptions):
         for later in ("lua", "prepare"):
             if not getattr(self, later):
                 found.pop(later, None)
+        if self.engine == "innodb":
+            found.pop("engine", None)
         return found
 
     @model_validator(mode="after")
@@ -202,6 +208,8 @@ class Options(CommonOptions):
             raise ValueError(
                 f"prepare: {self.prepare.test!r:.80} is no file of `lua`{suggestion(self.prepare.test, own)}"
             )
+        if self.settle != "none" and self.engine != "innodb":
+            raise ValueError(f"settle: {self.settle} uses settings of InnoDB, which engine {self.engine} does not have")
         labels = [test.label for test in self.tests]
         both: tuple[tuple[str, list[Any]], ...] = (("tests", labels), ("threads", self.threads))
         for what, values in both:

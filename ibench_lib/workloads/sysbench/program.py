@@ -15,7 +15,7 @@ from ibench_lib.base import debian
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.workloads.sysbench.lua_files import options_of, require_options
+from ibench_lib.workloads.sysbench.lua_files import ENGINE, options_of, require_options
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from ibench_lib.workloads.sysbench.options import Options
 from ibench_lib.workloads.workload import ProgramHere
@@ -94,13 +94,17 @@ def why_not(options: Options) -> str | None:
     try:
         bundled = folder_of_tests(binary)
         for test in filter(None, [options.prepare, *options.tests]):
+            makes_engine = test is options.prepare and options.engine != "innodb"
             if test.known.is_own:
                 script = options.lua_files[test.known.script].path
             elif test.options:
                 script = str((OURS if test.known.is_ours else bundled) / f"{test.known.script}.lua")
             else:
                 continue
-            require_options(script, options_of(binary, script, str(bundled)), test.options)
+            known = options_of(binary, script, str(bundled))
+            if makes_engine:
+                require_options(script, known or frozenset(), [ENGINE])
+            require_options(script, known, test.options)
     except CannotDrive as error:
         return str(error)
     return None

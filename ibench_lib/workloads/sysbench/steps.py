@@ -123,7 +123,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
             "threads": step.threads,
             "tables": step.tables,
             "table_size": step.test.known.rows or step.table_size,
-            "engine": "innodb",
+            "engine": options.engine,
             "rand_type": options.rand_type,
             "db_ps_mode": options.db_ps_mode,
         },

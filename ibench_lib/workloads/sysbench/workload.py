@@ -55,7 +55,7 @@ class Sysbench(Workload):
         return steps.kind_of(step)
 
     def needs(self, options: files.Options) -> Needs:
-        return Needs()
+        return Needs.of(options.engine)
 
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         if options.prepare:
@@ -89,7 +89,7 @@ class Sysbench(Workload):
     def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
         """What decides the rows: those of the tables, and all that tests have changed since."""
         churned = any(step.churns for step in planned)
-        of_tables = {"benchmark", "rand_type", "seed"} | ({"prepare", "lua"} if options.prepare else set())
+        of_tables = {"benchmark", "engine", "rand_type", "seed"} | ({"prepare", "lua"} if options.prepare else set())
         decisive = None if churned else of_tables
         return {
             "workload": json.dumps(options.model_dump(include=decisive), sort_keys=True),

@@ -171,6 +171,11 @@ def test_a_server_that_is_reached_by_tls_is_never_spoken_to_in_the_clear(number:
         made(number, remote)
 
 
+def test_the_tables_are_of_the_engine_that_is_asked_for() -> None:
+    assert "--mysql-storage-engine=rocksdb" in made(0, engine="rocksdb").argv
+    assert "--mysql-storage-engine=innodb" in made(0).argv
+
+
 def test_a_bin_becomes_the_one_that_holds_its_middle() -> None:
     for number in range(1024):
         us = math.exp(number * math.log(1e8) / 1023)

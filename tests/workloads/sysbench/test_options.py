@@ -31,6 +31,8 @@ def options(**given: Any) -> Options:
         ({"tests": [{"test": "oltp_read_only", "options": {"range-size": "a b"}}]}, "is no value of an option"),
         ({"tests": [{"test": "oltp_read_only", "rate": 0}]}, "greater than or equal to 1"),
         ({"transport": "tls"}, "transport"),
+        ({"engine": "tokudb"}, "engine"),
+        ({"engine": "rocksdb", "settle": "flush"}, "settle: flush uses settings of InnoDB, which engine rocksdb does"),
         ({"clients": 2}, "less than or equal to 1"),
     ],
 )  # fmt: skip
@@ -45,6 +47,12 @@ def test_how_the_server_settles_belongs_to_a_cell_whose_tests_have_it_settle() -
     chosen = options(tests=["read-write-100", "scan"], settle="original")
     assert chosen.model_dump()["settle"] == "original"
     assert chosen.model_dump(include={"seed"}) == {"seed": 1} == options().model_dump(include={"seed"})
+
+
+def test_cells_of_before_there_was_an_engine_stay_done() -> None:
+    assert "engine" not in options().model_dump() and "engine" not in options(engine="innodb").model_dump()
+    of_rocksdb = options(engine="rocksdb", tests="microbenchmarks").model_dump()
+    assert (of_rocksdb["engine"], of_rocksdb["settle"]) == ("rocksdb", "none")
 
 
 def test_a_microbenchmark_has_its_options_and_those_that_are_given() -> None:

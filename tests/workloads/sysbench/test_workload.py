@@ -10,13 +10,16 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace
+from ibench_lib.paths import workspace as project
 from ibench_lib.runner.cell import run_cell
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.plan import plan_cell
+from ibench_lib.servers import catalogue
 from ibench_lib.servers.build import Build
 from ibench_lib.store import reader
 from ibench_lib.store.verify import verify
 from ibench_lib.workloads import workload
+from tests.builds.test_builds import distribution
 from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
@@ -93,4 +96,24 @@ def test_what_decides_the_tables_is_the_program_and_not_the_threads(tmp_path: Pa
     assert key(TEXT, 2) != key(other, 2), "oltp_insert has changed the rows"
     assert key(TEXT, 1) != key(TEXT.replace("table_size: 500", "table_size: 501"), 1)
     assert key(TEXT, 1) != key(TEXT.replace("uniform", "pareto"), 1)
+    assert key(TEXT, 1) != key(TEXT.replace("uniform", "uniform, engine: rocksdb"), 1)
     assert key(TEXT, 1)["program"]
+
+
+@pytest.mark.slow
+@pytest.mark.registries
+@pytest.mark.usefixtures("sysbench")
+def test_myrocks_from_prepare_to_seal(tmp_path: Path, workspace: Workspace) -> None:
+    build = catalogue.install(f"{distribution()}-rocksdb", project())
+    text = TEXT.replace("uniform", "uniform, engine: rocksdb").replace("oltp_insert,", "oltp_insert, scan,")
+    experiment = loaded(tmp_path, text)
+    manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert manifest.status == "complete" and verify(workspace.run_dir(manifest.run_id)) == []
+    lake = reader.lake(workspace)
+    summary = answer(lake, "sysbench_summary", "t")
+    assert all(tps > 0 for tps in summary["tps"].to_list())
+    written = reader.sql(
+        lake,
+        "SELECT max(value) AS n FROM server_counters WHERE name = 'Rocksdb_number_keys_written'",
+    )
+    assert written["n"].item() > 1000, "the tables are MyRocks'"
