@@ -65,6 +65,16 @@ def test_what_was_run_and_by_which_sysbench(workspace: Workspace) -> None:
     assert isinstance(warned, Statement) and warned.loud and "by 2: sysbench 1.0.20 and sysbench 1.1.0." in warned
 
 
+def test_tables_of_a_script_of_its_own_are_not_said_to_be_unrecorded(workspace: Workspace) -> None:
+    write(workspace, Run("a"), RATES)
+    lake = reader.lake(workspace)
+    asked, none = answer(lake, "sysbench_workload"), answer(lake, "checks").clear()
+    assert "it is not recorded which checks" in ib.sysbench_statements(asked, none)[-1]
+    said = ib.sysbench_statements(asked.with_columns(prepared_by=pl.lit("tpcc")), none)
+    assert said[0].startswith("cached: tables that tpcc has made,")
+    assert said[-1].endswith("completed; no rows were counted, because a script of its own made the tables.")
+
+
 def test_what_a_script_of_ones_own_sends_is_not_held_against_the_server(workspace: Workspace) -> None:
     write(workspace, Run("a"), {"oltp_write_only.t1": 20}, wrong=3)
     frame = answer(reader.lake(workspace), "sysbench_statements")
