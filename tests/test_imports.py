@@ -217,7 +217,7 @@ STILL_NAMES_MYSQL = """
     workloads/insert_benchmark/results/statements.py workloads/insert_benchmark/workers.py
     workloads/insert_benchmark/workload.py workloads/linkbench/options.py workloads/linkbench/requester.py
     workloads/linkbench/tables.py workloads/sysbench/client.py workloads/sysbench/options.py
-    workloads/sysbench/steps.py workloads/tpcc/options.py workloads/tpcc/profiles.py workloads/tpcc/results/tables.py
+    workloads/tpcc/options.py workloads/tpcc/profiles.py workloads/tpcc/results/tables.py
     workloads/tpcc/tables.py workloads/workload.py
 """
 """What names MySQL's things outside of its family. Nothing may be added to it."""

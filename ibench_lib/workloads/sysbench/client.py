@@ -11,9 +11,9 @@ from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
 from ibench_lib.client.external import CannotDrive, Program, Target, private_file
 from ibench_lib.client.intervals import IntervalCount, Unreadable
 from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.sysbench.lua_files import ENGINE, LuaFile, options_of, require_options, require_unchanged
+from ibench_lib.workloads.sysbench.lua_files import LuaFile, options_of, require_options, require_unchanged
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
-from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
+from ibench_lib.workloads.sysbench.program import ENGINE, find_sysbench, folder_of_tests
 
 EVENTS = Path(__file__).with_name("events.lua")
 

@@ -17,8 +17,6 @@ from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import ExperimentError
 
 MOST_BYTES = 1_000_000
-ENGINE = "mysql-storage-engine"
-"""The option of scripts that make tables."""
 HELP_S = 10
 """How long a script may take to say its options."""
 

@@ -15,7 +15,7 @@ from ibench_lib.base import debian
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.workloads.sysbench.lua_files import ENGINE, options_of, require_options
+from ibench_lib.workloads.sysbench.lua_files import options_of, require_options
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from ibench_lib.workloads.sysbench.options import Options
 from ibench_lib.workloads.workload import ProgramHere
@@ -26,6 +26,8 @@ VARIABLE = "IBENCH_SYSBENCH"
 FIX = f"make sysbench, or install sysbench 1.0 yourself, or set {VARIABLE} to its program"
 _FOLDER, _LAUNCHER = "sysbench", "sysbench-unpacked"
 _DRIVERS = re.compile(r"Compiled-in database drivers:\n(?: .*\n?)*")
+ENGINE = "mysql-storage-engine"
+"""The option of scripts that make tables."""
 _TESTS_MARK = "oltp_common.lua"
 
 
