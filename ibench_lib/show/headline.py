@@ -33,12 +33,22 @@ from ibench_lib.base.wording import NOT_MEASURED, count, joined
 from ibench_lib.metrics import Better
 from ibench_lib.show.configurations.legend import legend
 from ibench_lib.show.costs.reasons import reasons_said
-from ibench_lib.show.kit.display import Html, Shown, say, sources
+from ibench_lib.show.kit.display import Html, Shown, listed_sentences, say, sentence, sources
+from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Piece, Sentence, Strip
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
-from ibench_lib.show.kit.strips import COLOURED, FILLED, RATE_WORDS, StripRow, arrows_said, finding, heat, strips
+from ibench_lib.show.kit.strips import (
+    COLOURED,
+    FILLED,
+    RATE_WORDS,
+    StripRow,
+    arrows_said,
+    below_each_other,
+    finding,
+    heat,
+    strips,
+)
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -47,8 +57,6 @@ _MOST_BUILDS = 3
 _MOST_STRIPS = 8
 _MOST_SAID = 5
 _WITH = " (with "
-_HAS_INTERVALS = 'class="ratios"'
-"""What strips have and a heat map has not."""
 _INDENT = "\u2003"
 
 
@@ -68,14 +76,10 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
     rate, both = sources(*names_of(frame)), sources(*answers)
     strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
     said = [
-        f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
-        for text in headline_statements(frame, post.bases, metrics, steps, drawn=_HAS_INTERVALS in strips)
+        Sentence(text, both if _WITH in text else rate)
+        for text in headline_statements(frame, post.bases, metrics, steps, drawn=_has_intervals(strips))
     ]
-    sentences = f'<ul class="statements">{"".join(said[:_MOST_SAID])}</ul>' if said else ""
-    if len(said) > _MOST_SAID:
-        rest = f'<ul class="statements">{"".join(said[_MOST_SAID:])}</ul>'
-        summary = count(len(said) - _MOST_SAID, "more sentence")
-        sentences += f'<details class="fold"><summary>{summary}</summary>{rest}</details>'
+    sentences = listed_sentences(said[:_MOST_SAID], said[_MOST_SAID:])
     if not strips:  # with nothing to compare it with, a result is its rate over time
         done = without_short(results(_of_steps(frame, steps).filter(pl.col("step_status") == "complete")))[0]
         strips, more = _over_time(post, steps, done)
@@ -112,7 +116,7 @@ def opening(
     if post.runs.is_empty():
         return _nothing(post)
     rates = post.ask("step_throughput")
-    strips, answers = pictures.markup if pictures else "", names_of(rates)
+    strips, answers = pictures or Html(), names_of(rates)
     if question:
         frame = post.ask(question)
         answers = (*answers, *names_of(frame))
@@ -120,17 +124,16 @@ def opening(
             frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips += strips_of(
-            frame, post.bases, post.palette, Figure(column, label, better), steps, preparing_steps(rates)
-        )
+        of_figure = Figure(column, label, better)
+        strips = Html(strips, strips_of(frame, post.bases, post.palette, of_figure, steps, preparing_steps(rates)))
     if over_time:
         drawn, more = _over_time(post, steps)
-        strips += drawn
+        strips = Html(strips, drawn)
         answers = (*answers, *more)
-    return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options).markup, answers)
+    return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options), answers)
 
 
-def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[str, tuple[str, ...]]:
+def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[Html, tuple[str, ...]]:
     """Pictures of the rate over time, and the names of the answers that they are made from.
 
     `only`: rows of the runs and steps to draw; None draws all of `steps`.
@@ -144,29 +147,37 @@ def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None 
 
 
 def _nothing(post: Selection) -> Shown:
-    text = '<p class="said">There is no run yet, so there is nothing to show.</p>'
-    return Shown((Html(text),), names_of(post.runs))
+    return Shown((sentence("There is no run yet, so there is nothing to show."),), names_of(post.runs))
 
 
-def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
+def _has_intervals(strips: Html) -> bool:
+    """Whether there are strips, and not a heat map."""
+    return any(isinstance(piece, Strip) for piece in strips.pieces)
+
+
+def _screen(post: Selection, rates: pl.DataFrame, strips: Html, sentences: Html, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
-    tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
-    rest = TLDR_REST if strips else ""
-    options = post.ask("config_diff") if _HAS_INTERVALS in strips else None
+    options = post.ask("config_diff") if _has_intervals(strips) else None
     named = "" if options is None else legend(options, post.bases)
     if options is not None and named:
         answers = (*answers, *names_of(options))
-    parts = (
-        tested,
+    first = first_screen(
+        _tested(post.runs, rates),
         badges(post.runs, rates, post.excluded),
-        TLDR_PLACE,
+        TLDR,
         attentions(post),
         strips,
         named,
-        rest,
+        *([TLDR_REST] if strips else []),
         sentences,
     )
-    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
+    return Shown((first,), (*names_of(post.runs), *answers))
+
+
+def first_screen(tested: str, *parts: Piece | Html) -> Html:
+    """A headline of these parts, which begins with what was tested."""
+    said = Sentence(tested, kind="tested", element="p")
+    return Html('<div class="headline">', said, *parts, "</div>", headline=True)
 
 
 def _of_steps(frame: pl.DataFrame, steps: Sequence[str]) -> pl.DataFrame:
@@ -331,16 +342,16 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
     return f"{'; '.join(facts)}."
 
 
-def attentions(post: Selection) -> str:
-    """What must stand next to a verdict, as HTML: that the runs have different hosts or load clients; empty if not."""
+def attentions(post: Selection) -> Html:
+    """What must stand next to a verdict: that the runs have different hosts or load clients; empty if not."""
     subjects: tuple[Callable[..., list[str]], ...] = (host_statements, client_statements)
     said = [
-        f'<li class="loud">{html.escape(text)}{sources(*subject.asks)}</li>'  # type: ignore[attr-defined]
+        Sentence(text, sources(*subject.asks), "loud")  # type: ignore[attr-defined]
         for subject in subjects
         for text in subject(*map(post.ask, subject.asks))  # type: ignore[attr-defined]
         if isinstance(text, Statement) and text.loud
     ]
-    return f'<ul class="statements">{"".join(said)}</ul>' if said else ""
+    return listed_sentences(said)
 
 
 def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:
@@ -423,8 +434,8 @@ def strips_of(
     figure: Figure = Figure(),
     steps: Sequence[str] = (),
     last: Collection[str] = (),
-) -> str:
-    """The strips of all steps in which something is compared, or of `steps`, on one axis: HTML, empty if none is.
+) -> Html:
+    """The strips of all steps in which something is compared, or of `steps`, on one axis; empty if none is.
 
     More than a screen has room for are a heat map, without intervals.
     Those of `last`, which only prepare what others measure, come after the others.
@@ -452,7 +463,7 @@ def strips_of(
             titled.append((f"{where}, {figure.label or rate_label(rows, step)}{last_words}", of_step))
             places_of.append((f"{where}, {figure.label}{last_words}" if figure.label else where, of_step))
     if not titled:
-        return ""
+        return Html()
     whose = str(bases) if bases.chain else named.get(bases.first, bases.first)
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
@@ -467,10 +478,7 @@ def strips_of(
     if not many:
         note += arrows_said(shown)
     pictures = heat(places_of, figure.label or "Relative rates", palette) if many else strips(titled, palette)
-    return (
-        f'<p class="finding">{html.escape(finding(places_of))}</p>'
-        f'<div class="strips">{"".join(pictures)}</div><p class="key">{html.escape(note)}</p>'
-    )
+    return Html(Sentence(finding(places_of), kind="finding", element="p"), below_each_other(pictures, note))
 
 
 def _label(name: str, label: str, bases: Bases) -> str:

@@ -14,7 +14,8 @@ from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import count
 from ibench_lib.paths import workload_folders, workload_modules
-from ibench_lib.show.kit.display import Html, Section, Shown, each, say, warnings
+from ibench_lib.show.kit.display import Html, Section, Shown, each, say, sentence, warnings
+from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.made_from.sentences import (
     client_statements,
     experiment_statements,
@@ -85,9 +86,9 @@ def excluded_runs(post: Selection) -> tuple[Html, ...]:
     """The runs that would belong to the post, and why they do not; nothing if there are none."""
     if not post.excluded:
         return ()
-    items = "".join(f"<li>{html.escape(f'{run_id}: {why}')}</li>" for run_id, why in post.excluded.items())
+    items = [Sentence(f"{run_id}: {why}") for run_id, why in post.excluded.items()]
     head = f"{count(len(post.excluded), 'run')} excluded:"
-    return (Html(f'<p class="said">{head}</p><ul>{items}</ul>'),)
+    return (Html(sentence(head), "<ul>", *items, "</ul>"),)
 
 
 def sweeps(post: Selection) -> Section:

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.page import PageText, parted, render
-from ibench_lib.show.kit.theme import COLOURS, PALETTES, TLDR_PLACE, TLDR_REST
+from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Html
+from ibench_lib.show.kit.theme import COLOURS, PALETTES
 from tests.publish.browsing import (
     UNNAMED_TABLE,
     Opened,
@@ -326,9 +327,8 @@ def test_a_long_tldr_goes_on_below_the_first_picture() -> None:
     assert parted(bullets) == (bullets[:2], bullets[2:])
     assert parted([bullets[0] * 9, "x"]) == ([bullets[0] * 9], ["x"]), "the first stands above, however long it is"
     assert parted(bullets[0] * 9) == (bullets[0] * 9, []), "a text is not parted"
-    head = f'<div class="headline">{TLDR_PLACE}<figure></figure>{TLDR_REST}</div>'
-    for markup, order in ((head, "0 1 figure 2 3"), (head.replace(TLDR_REST, ""), "0 1 2 3 figure")):
-        shown = nbformat.v4.new_output("display_data", data={"text/html": markup})
+    for rest, order in (([TLDR_REST], "0 1 figure 2 3"), ([], "0 1 2 3 figure")):
+        shown = nbformat.v4.new_output("display_data", data=Html(TLDR, "<figure></figure>", *rest).bundle)
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[shown])])
         page = render(notebook, PageText("Title", "Author", date(2026, 11, 21), bullets, {})).decode()
         found = re.findall(r"bullet (\d)|<(figure)>", page[page.index("<main") :])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 
 import polars as pl
@@ -13,10 +12,10 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.base.wording import count, joined
 from ibench_lib.show.compare.comparison import long_values
-from ibench_lib.show.headline import attentions, badges, clients_said
-from ibench_lib.show.kit.display import Html, Shown, sentence, sources
-from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, finding, strips
-from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
+from ibench_lib.show.headline import attentions, badges, clients_said, first_screen
+from ibench_lib.show.kit.display import Shown, listed_sentences, sentence, sources
+from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
+from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, below_each_other, finding, strips
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
 _MOST_REASONS = 3
@@ -63,24 +62,24 @@ def pair_headline(chosen: Pair) -> Shown:
         nothing = "No step is complete for both A and B, so there is nothing to compare."
         return Shown((sentence(nothing, "metric_values"),))
     texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
-    sentences = [f"<li>{html.escape(text)}{link}</li>" for text in texts]
-    sentences += [f"<li>{html.escape(text)}{sources('step_throughput')}</li>" for text in short]
+    sentences = [Sentence(text, link) for text in texts]
+    sentences += [Sentence(text, sources("step_throughput")) for text in short]
     key = f"Each dot: B / A, with its interval. {FILLED} Costs are drawn only if they differ."
     if not judged:
         key = "Each dot: B / A. One side has only one run: the noise is unknown."
     key += arrows_said(row for _, rows in titled for row in rows)
-    parts = (
-        f'<p class="tested">{html.escape(tested(chosen))}</p>',
+    screen = first_screen(
+        tested(chosen),
         badges(chosen.runs, rates, chosen.excluded),
-        TLDR_PLACE,
+        TLDR,
         attentions(chosen),
-        f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
-        f'<div class="strips">{"".join(strips(titled, chosen.palette))}</div><p class="key">{key}</p>',
+        Sentence(finding(rates_of, "{name} {figure}"), kind="finding", element="p"),
+        below_each_other(strips(titled, chosen.palette), key),
         TLDR_REST,
-        f'<ul class="statements">{"".join(sentences)}</ul>' if sentences else "",
+        listed_sentences(sentences),
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
-    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
+    return Shown((screen,), answers)
 
 
 def _main(of_step: list[Comparison], of_responses: list[Comparison]) -> list[Comparison]:

@@ -20,6 +20,7 @@ from ibench_lib.show.flame import exports
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.pieces import FLAME_GRAPH, Html, Piece, SavedFile
 from ibench_lib.show.kit.theme import Mark
 from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
@@ -93,17 +94,18 @@ def _weighed(sides: Sequence[Side]) -> list[dict[Stack, tuple[int, float]]]:
     return [{path: (samples, 0.0) for path, (samples, _) in side.paths.items()} for side in sides]
 
 
-def markup(graph: Graph, palette: str = "default") -> str:
+def markup(graph: Graph, palette: str = "default") -> Html:
     """The figure with what is to be known of its sides."""
     colours = theme.palette(palette)
     sides = (("more", colours.paints("bad")), ("less", colours.paints("good")))
     style = ";".join(f"--{name}:{fill};--{name}-ink:{ink}" for name, (fill, ink) in sides)
     told = "".join(f"<p>{html.escape(line)}</p>" for line in facts(graph))
     title = html.escape(graph.title)
-    return (
+    return Html(
         f'<figure class="flame" id="{graph.name}" style="{style}"><figcaption>{title}</figcaption>'
         f'<div class="facts">{told}</div><div class="drawn" data-title="{title}"></div>'
-        f'<script type="application/gzip">{content(graph)}</script></figure>'
+        f'<script type="application/gzip">{content(graph)}</script></figure>',
+        FLAME_GRAPH,
     )
 
 
@@ -274,19 +276,22 @@ def files(graph: Graph, step: str) -> list[tuple[str, bytes]]:
     return found
 
 
-def links(named: Iterable[tuple[str, bytes]], room: int = MOST_BYTES) -> str:
+def links(named: Iterable[tuple[str, bytes]], room: int = MOST_BYTES) -> Html:
     """Links that save files, in their order, the longest left out where together they need more than `room` bytes."""
     packed = []
     for name, plain in named:
         zipped = len(plain) > _PLAIN_BYTES and not name.endswith(".gz")
         body = gzip.compress(plain, 9, mtime=0) if zipped else plain
         packed.append((f"{name}.gz" if zipped else name, base64.b64encode(body).decode()))
-    lines = {}
+    lines: dict[str, Piece] = {}
     for name, data in sorted(packed, key=lambda one: len(one[1])):
         room -= len(data)
-        said = html.escape(f"{name}, {len(data) * 3 / 4e3:,.1f} kB")
+        says = f"{name}, {len(data) * 3 / 4e3:,.1f} kB"
+        said = html.escape(says)
         kind = "application/gzip" if name.endswith(".gz") else "text/plain;charset=utf-8"
         link = f'<a class="data" download="{html.escape(name)}" href="data:{kind};base64,{data}">Save {said}</a>'
-        lines[name] = link if room >= 0 else f'<span class="said">{said}: left out because it is too long here.</span>'
-    items = "".join(f"<li>{lines[name]}</li>" for name, _ in packed)
-    return f"<p>For other tools (folded stacks, pprof, speedscope), with whole names:</p><ul>{items}</ul>"
+        left_out = f'<span class="said">{said}: left out because it is too long here.</span>'
+        lines[name] = SavedFile(says, link) if room >= 0 else left_out
+    items = (Html("<li>", lines[name], "</li>") for name, _ in packed)
+    head = "<p>For other tools (folded stacks, pprof, speedscope), with whole names:</p><ul>"
+    return Html(head, *items, "</ul>")

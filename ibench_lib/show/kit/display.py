@@ -25,6 +25,8 @@ from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.show.kit.drawing import Drawing, drawing_of
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.pieces import Html as Html
+from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.kit.statements import Statement
 
 MOST_OPEN = 8
@@ -36,16 +38,6 @@ _MOST_KINDS = 3
 
 _MOST_SAID = 5
 """Sentences on one subject that a page shows unfolded, at most."""
-
-
-@dataclass(frozen=True)
-class Html:
-    """A piece of HTML that this library made, with all text in it escaped."""
-
-    markup: str
-
-    def _repr_html_(self) -> str:
-        return self.markup
 
 
 class Asker(Protocol):
@@ -224,7 +216,7 @@ def _what(items: Sequence[Item]) -> str:
 
 def sentence(text: str, *questions: str) -> Html:
     """One paragraph of plain text, with links to the questions that it rests on."""
-    return Html(f'<p class="said">{html.escape(text)}{sources(*questions)}</p>')
+    return Html(Sentence(text, sources(*questions), "said", "p"))
 
 
 def warnings(runs: pl.DataFrame) -> Html:
@@ -235,20 +227,20 @@ def warnings(runs: pl.DataFrame) -> Html:
     kinds = kinds_of_warnings(runs)
     if not kinds:
         return sentence("No run has a warning.", *names_of(runs))
-    lines = "".join(map(_kind_of_warning, kinds))
+    lines = Html(*map(_kind_of_warning, kinds))
     links = sources(*names_of(runs))
     if len(kinds) <= _MOST_KINDS:
-        return Html(f"<p>Warnings of the runs:{links}</p><ul>{lines}</ul>")
+        return Html(f"<p>Warnings of the runs:{links}</p><ul>", lines, "</ul>")
     summary = f"{len(kinds)} kinds of warnings in {runs_warned(runs)} of {count(len(runs), 'run')}"
-    return Html(f'<details class="fold"><summary>{summary}</summary><ul>{lines}</ul></details><p>{links}</p>')
+    return Html(f'<details class="fold"><summary>{summary}</summary><ul>', lines, f"</ul></details><p>{links}</p>")
 
 
-def _kind_of_warning(kind: KindOfWarning) -> str:
+def _kind_of_warning(kind: KindOfWarning) -> Html:
     """A line for one kind, which unfolds if it has several warnings."""
     if len(kind.texts) == 1:
-        return f"<li>{html.escape(str(kind))}</li>"
-    each = "".join(f"<li>{html.escape(f'{text} ({dbms})')}</li>" for text, dbms in kind.found)
-    return f"<li><details><summary>{html.escape(str(kind))}</summary><ul>{each}</ul></details></li>"
+        return Html(Sentence(str(kind)))
+    each = [Sentence(f"{text} ({dbms})") for text, dbms in kind.found]
+    return Html(f"<li><details><summary>{html.escape(str(kind))}</summary><ul>", *each, "</ul></details></li>")
 
 
 def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Html:
@@ -258,23 +250,28 @@ def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Htm
     Each is marked with the questions whose answers it takes (`ibench_lib.show.kit.statements.asks`); it gets the
     `options` as well.
     """
-    lines: list[str] = []
-    folded: list[str] = []
+    lines: list[Sentence] = []
+    folded: list[Sentence] = []
     for subject in subjects:
         questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
         base = {"base": post.bases} if subject.takes_base else {}  # type: ignore[attr-defined]
         links = sources(*questions)
         for text in subject(*map(post.ask, questions), **base, **options):
-            loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""
+            loud = "loud" if isinstance(text, Statement) and text.loud else ""
             place = lines if loud or len(lines) < _MOST_SAID else folded
-            place.append(f"<li{loud}>{html.escape(text)}{links}</li>")
-    said = f'<ul class="statements">{"".join(lines)}</ul>' if lines else ""
+            place.append(Sentence(str(text), links, loud))
     if len(folded) == 1:
-        return Html(said.replace("</ul>", f"{folded[0]}</ul>"))
-    if folded:
-        more = f'<ul class="statements">{"".join(folded)}</ul>'
-        said += f'<details class="fold"><summary>{len(folded)} more sentences</summary>{more}</details>'
-    return Html(said)
+        lines, folded = [*lines, *folded], []
+    return listed_sentences(lines, folded)
+
+
+def listed_sentences(lines: Sequence[Sentence], folded: Sequence[Sentence] = ()) -> Html:
+    """A list of sentences, and below it a folded one."""
+    shown = Html('<ul class="statements">', *lines, "</ul>") if lines else Html()
+    if not folded:
+        return shown
+    summary = f'<details class="fold"><summary>{count(len(folded), "more sentence")}</summary>'
+    return Html(shown, summary, listed_sentences(folded), "</details>")
 
 
 def sources(*questions: str) -> str:

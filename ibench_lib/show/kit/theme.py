@@ -74,16 +74,15 @@ SIZES: dict[str, str] = {
 
 INK, QUIET, RULE, GRID, CLIENT = (COLOURS[name][0] for name in ("ink", "quiet", "rule", "grid", "client"))
 
-TLDR_PLACE = "<!-- tl;dr -->"
-"""Where a page puts its author's tl;dr into a first screen: behind what was tested, before what was found."""
-
-TLDR_REST = "<!-- tl;dr, continued -->"
-"""Where what is long in a tl;dr goes on: below the first picture."""
-
 
 def paint(name: str) -> str:
     """A colour for HTML and SVG: a page shows the light or the dark one, a notebook, which has no tokens, the light."""
     return f"var(--{name},{COLOURS[name][0]})"
+
+
+def light(name: str) -> str:
+    """A colour for pictures, which are on paper."""
+    return COLOURS[name][0]
 
 
 def style_sheet() -> str:

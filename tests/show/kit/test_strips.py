@@ -23,7 +23,7 @@ NOISY = Ratio(0.9, 0.7, 1.2, runs=3, p=0.4)
 
 
 def drawn(*rows: StripRow, span: float = 2.0) -> ElementTree.Element:
-    return ElementTree.fromstring(strip("l.i1, inserts/s", rows, span))
+    return ElementTree.fromstring(strip("l.i1, inserts/s", rows, span).markup)
 
 
 def centre(figure: ElementTree.Element, number: int = 0) -> float:
@@ -90,7 +90,7 @@ def test_the_word_tells_good_from_bad_not_more_from_less() -> None:
 def test_strips_that_stand_together_have_one_axis() -> None:
     """A dot further from 1x is a larger difference, in whichever strip it is."""
     titled = [("little", [StripRow("a", Ratio(1.1))]), ("much", [StripRow("a longer name", Ratio(3.0))])]
-    little, much = (ElementTree.fromstring(drawn) for drawn in strips(titled))
+    little, much = (ElementTree.fromstring(drawn.markup) for drawn in strips(titled))
     named, same = ([text.text for text in figure.findall(".//text")] for figure in (little, much))
     assert named == same and {"0.5x", "1x", "2x"} <= set(named)
     assert 0 < centre(little) - 50 < 0.2 * (centre(much) - 50)
