@@ -241,7 +241,7 @@ def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
         encoding="utf-8"
     )
     assert text.count("There is no run yet, so there is nothing to compare.") == 10
-    assert 'class="gt_table' not in text and "<figure" not in text
+    assert 'class="grid' not in text and "<figure" not in text
     write_runs(workspace, Run())
     wrong = {**PARAMETERS, "a": "system.cy10"}
     with pytest.raises(PostFailed, match=r"ParameterError: a 'system.cy10' is in none of the selected runs"):

@@ -64,9 +64,9 @@ qr100,mysql-5.7.base,,1100,s1
 """What others have published; a case whose name begins as that of its experiment has these as well."""
 
 NAMES_STAY = """() => [...document.querySelectorAll(".table")]
-  .filter(table => table.scrollWidth > table.clientWidth + 1 && table.querySelector("tbody .gt_stub")).map(table => {
+  .filter(table => table.scrollWidth > table.clientWidth + 1 && table.querySelector("tbody .grid-name")).map(table => {
     table.scrollLeft = table.scrollWidth;
-    const name = table.querySelector("tbody .gt_stub").getBoundingClientRect(), box = table.getBoundingClientRect();
+    const name = table.querySelector("tbody .grid-name").getBoundingClientRect(), box = table.getBoundingClientRect();
     const stays = name.left >= box.left - 1 && name.right <= box.left + 0.6 * box.width;
     table.scrollLeft = 0;
     return stays ? "" : table.querySelector("caption").textContent;

@@ -196,7 +196,7 @@ def test_an_empty_lake_gives_a_post_of_clear_sentences(
 ) -> None:
     page = open_post(browser, page_of(kernel, place)).page
     assert "no run of this experiment" in page.locator("#builds").inner_text()
-    assert page.locator("figure, .gt_table td:not([class])").count() == 0
+    assert page.locator("figure, .grid td:not([class])").count() == 0
     for section in ("throughput", "fairness", "sla", "one-second", "purge-lag", "get-min"):
         assert page.locator(f"#{section} .said").count() >= 1, section
 

@@ -78,11 +78,11 @@ class Grid:
         body = Markup().join(self._row(head, cells, order) for head, cells in self.rows)
         if notes is None:
             notes = [Markup("<span>{}</span>").format(note) for note in self.shown_notes]
-        note = Markup('<tr class="gt_sourcenotes"><td class="gt_sourcenote" colspan="{}">{}</td></tr>')
+        note = Markup('<tr class="grid-notes"><td class="grid-note" colspan="{}">{}</td></tr>')
         below = Markup().join(note.format(1 + len(order), text) for text in notes)
         return Markup(
-            '<table class="gt_table" id="{}" aria-labelledby="{title}"><caption id="{title}">{}</caption>'
-            '<thead>{}</thead><tbody class="gt_table_body">{}</tbody>{}</table>'
+            '<table class="grid" id="{}" aria-labelledby="{title}"><caption id="{title}">{}</caption>'
+            '<thead>{}</thead><tbody class="grid-body">{}</tbody>{}</table>'
         ).format(
             self._id, self.title, heads, body, Markup("<tfoot>{}</tfoot>").format(below) if below else "",
             title=self.title_id,
@@ -104,7 +104,7 @@ class Grid:
 
     def _heads(self) -> tuple[list[int], Markup]:
         """Places of the columns in their order, those below one spanner next to each other; and the rows of heads."""
-        head = Markup('<th class="gt_col_heading gt_{}"{} scope="col">{}</th>')
+        head = Markup('<th class="grid-head grid-{}"{} scope="col">{}</th>')
 
         def of_column(place: int, rows: str) -> Markup:
             return head.format("left" if self._is_left(place) else "right", rows, self.columns[place])
@@ -113,12 +113,10 @@ class Grid:
             order = list(range(len(self.columns)))
             labels = Markup().join(of_column(place, "") for place in order)
             first = head.format("left", "", self.row_head)
-            return order, Markup('<tr class="gt_col_headings">{}{}</tr>').format(first, labels)
+            return order, Markup('<tr class="grid-heads">{}{}</tr>').format(first, labels)
         of = {place: (text, places) for text, places in self.spanners for place in places}
         two_rows = Markup(' rowspan="2"')
-        spanner = Markup(
-            '<th class="gt_center gt_column_spanner_outer"{}><span class="gt_column_spanner">{}</span></th>'
-        )
+        spanner = Markup('<th class="grid-center grid-spanner-cell"{}><span class="grid-spanner">{}</span></th>')
         order, upper, lower = [], [head.format("left", two_rows, self.row_head)], list[Markup]()
         for place in range(len(self.columns)):
             if place not in of:
@@ -130,15 +128,15 @@ class Grid:
                 of_columns = Markup(' colspan="{}" scope="colgroup"').format(len(places))
                 upper.append(spanner.format(of_columns if len(places) > 1 else Markup(' scope="col"'), text))
                 lower += [of_column(below, "") for below in places]
-        rows = '<tr class="gt_col_headings gt_spanner_row">{}</tr><tr class="gt_col_headings">{}</tr>'
+        rows = '<tr class="grid-heads grid-spanner-row">{}</tr><tr class="grid-heads">{}</tr>'
         return order, Markup(rows).format(Markup().join(upper), Markup().join(lower))
 
     def _row(self, head: str, cells: Sequence[Cell], order: Sequence[int]) -> Markup:
         drawn = Markup().join(self._cell(cells[place], self._is_left(place)) for place in order)
-        return Markup('<tr><th scope="row" class="gt_row gt_left gt_stub">{}</th>{}</tr>').format(head, drawn)
+        return Markup('<tr><th scope="row" class="grid-row grid-left grid-name">{}</th>{}</tr>').format(head, drawn)
 
     def _cell(self, cell: Cell, left: bool) -> Markup:
-        kind = Markup(' class="gt_row gt_left"') if left else Markup()
+        kind = Markup(' class="grid-row grid-left"') if left else Markup()
         mark = Markup(' data-mark="{}"').format(theme.palette(self.palette).token(cell.mark)) if cell.mark else kind[:0]
         text: str | Markup = cell.shown
         if between := _BETWEEN.search(text):
@@ -167,31 +165,31 @@ def style_sheet(scope: str) -> str:
     ink, quiet, rule = theme.paint("ink"), theme.paint("quiet"), theme.paint("rule")
     rules = {
         "table": f"font-family: {theme.FONT}",
-        ".gt_table": (
+        ".grid": (
             f"border-collapse: collapse; border: 0 solid {rule}; border-bottom-width: 1px; color: {ink};"
             "font-size: 14px; font-weight: normal; font-style: normal; line-height: normal"
         ),
-        ".gt_table caption": "caption-side: top; text-align: left; font-size: 15px; font-weight: 600",
-        ".gt_col_headings": f"border-bottom: 1px solid {quiet}",
-        ".gt_col_heading": "font-weight: 600; vertical-align: bottom; padding: 5px; overflow-x: hidden",
-        ".gt_column_spanner_outer": "font-weight: 600; padding: 0 4px",
-        ".gt_column_spanner_outer:first-child": "padding-left: 0",
-        ".gt_column_spanner_outer:last-child": "padding-right: 0",
-        ".gt_column_spanner": (
+        ".grid caption": "caption-side: top; text-align: left; font-size: 15px; font-weight: 600",
+        ".grid-heads": f"border-bottom: 1px solid {quiet}",
+        ".grid-head": "font-weight: 600; vertical-align: bottom; padding: 5px; overflow-x: hidden",
+        ".grid-spanner-cell": "font-weight: 600; padding: 0 4px",
+        ".grid-spanner-cell:first-child": "padding-left: 0",
+        ".grid-spanner-cell:last-child": "padding-right: 0",
+        ".grid-spanner": (
             f"border-bottom: 1px solid {quiet}; vertical-align: bottom; padding: 5px 0; overflow-x: hidden;"
             "display: inline-block; width: 100%"
         ),
-        ".gt_spanner_row": "border-bottom-style: hidden",
-        ":is(.gt_row, .gt_table td:not([class]))": (
+        ".grid-spanner-row": "border-bottom-style: hidden",
+        ":is(.grid-row, .grid td:not([class]))": (
             f"padding: 5px; border-top: 1px solid {rule}; vertical-align: middle; overflow-x: hidden"
         ),
-        ".gt_stub": "font-weight: normal; border-right-style: hidden",
-        ".gt_table_body": f"border-top: 2px solid {rule}; border-bottom: 2px solid {rule}",
-        ".gt_sourcenotes": "border-bottom-style: hidden",
-        ".gt_sourcenote": "font-size: 13px; padding: 4px 5px; text-align: left",
-        ".gt_left": "text-align: left",
-        ".gt_center": "text-align: center",
-        ".gt_table td:not([class])": "text-align: right; font-variant-numeric: tabular-nums",
-        ".gt_right": "text-align: right; font-variant-numeric: tabular-nums",
+        ".grid-name": "font-weight: normal; border-right-style: hidden",
+        ".grid-body": f"border-top: 2px solid {rule}; border-bottom: 2px solid {rule}",
+        ".grid-notes": "border-bottom-style: hidden",
+        ".grid-note": "font-size: 13px; padding: 4px 5px; text-align: left",
+        ".grid-left": "text-align: left",
+        ".grid-center": "text-align: center",
+        ".grid td:not([class])": "text-align: right; font-variant-numeric: tabular-nums",
+        ".grid-right": "text-align: right; font-variant-numeric: tabular-nums",
     }
     return "\n".join(f"{scope} {selector} {{ {style} }}" for selector, style in rules.items())
