@@ -234,8 +234,8 @@ def known() -> dict[str, Metric]:
 
 def rates() -> dict[str, list[Metric]]:
     """The metrics that are a rate by a name of the workload's own, by the workload."""
-    found = {name: [metric for metric in metrics if metric.families] for name, metrics in of_workloads().items()}
-    return {name: metrics for name, metrics in found.items() if metrics}
+    of_families = {name: [metric for metric in metrics if metric.families] for name, metrics in of_workloads().items()}
+    return {name: metrics for name, metrics in of_families.items() if metrics}
 
 
 def publishable() -> tuple[str, ...]:

@@ -63,14 +63,14 @@ class Pair(Selection):
             # Flavours of servers count the history differently.
             values = values.filter(pl.col("metric") != "hll")
         done = every.filter((pl.col("step_status") == "complete") & pl.col("value").is_not_null())
-        found = []
+        listed = []
         for place, rows in done.group_by("setup", *_FIGURE, maintain_order=True):
             for step, one in self.differences(rows, "value").items():
                 of = (one.value, one.se, one.df, one.own_df) if one else (None,) * 4
-                found.append((step, *place, *of))
+                listed.append((step, *place, *of))
         names = {name: pl.String() for name in ("step", "setup", *_FIGURE)}
         figures = {name: pl.Float64() for name in ("log_ratio", "log_se", "log_df", "log_own_df")}
-        known = pl.DataFrame(found, schema={**names, **figures}, orient="row")
+        known = pl.DataFrame(listed, schema={**names, **figures}, orient="row")
         joined = values.join(known, on=list(names), how="left", nulls_equal=True, maintain_order="left")
         return derived(joined, values, every)
 

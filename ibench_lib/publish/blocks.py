@@ -85,8 +85,8 @@ class Blocks:
 
     def _sources(self, cell: NotebookNode) -> str:
         """Links to what the tables and charts of a cell were made from."""
-        found = (name for output in cell.outputs for name in output.get("metadata", {}).get(ANSWER, ()))
-        names = [html.escape(name) for name in dict.fromkeys(found) if name in self.evidence]
+        answers = (name for output in cell.outputs for name in output.get("metadata", {}).get(ANSWER, ()))
+        names = [html.escape(name) for name in dict.fromkeys(answers) if name in self.evidence]
         links = [
             f'<a href="#evidence.{name}">{"" if place else "SQL and data: "}{name}</a>'
             for place, name in enumerate(names)

@@ -108,17 +108,17 @@ _FILES_NAMED = 5
 
 def _unvouched(runs: list[Row]) -> list[Sentence]:
     """A sentence for each kind of file that no checksum vouches for, with the runs that have such files."""
-    found: dict[str, tuple[dict[str, None], list[Row]]] = {}
+    files_of: dict[str, tuple[dict[str, None], list[Row]]] = {}
     for run in runs:
         for one in run["unvouched"] or []:
-            files, those = found.setdefault(one["kind"], ({}, []))
+            files, those = files_of.setdefault(one["kind"], ({}, []))
             files[one["file"]] = None
             if run not in those[-1:]:
                 those.append(run)
     said = []
     for kind, pattern in _UNVOUCHED.items():
-        if kind in found:
-            names, those = list(found[kind][0]), found[kind][1]
+        if kind in files_of:
+            names, those = list(files_of[kind][0]), files_of[kind][1]
             named = [
                 *names[:_FILES_NAMED],
                 *([f"{len(names) - _FILES_NAMED} more"] if len(names) > _FILES_NAMED else []),
@@ -207,8 +207,8 @@ def _configurations(runs: list[Row], bases: Bases) -> Html:
 
 def _diff(base: str, text: str) -> str:
     """Options of one my.cnf that the other has not, sorted: where in a file they stand decides nothing."""
-    found = unified_diff(sorted(_options(base)), sorted(_options(text)), n=0, lineterm="")
-    return "\n".join(line for line in islice(found, 2, None) if not line.startswith("@@"))
+    changes = unified_diff(sorted(_options(base)), sorted(_options(text)), n=0, lineterm="")
+    return "\n".join(line for line in islice(changes, 2, None) if not line.startswith("@@"))
 
 
 def _options(my_cnf: str) -> Iterable[str]:

@@ -108,10 +108,10 @@ def check_posts(paths: Sequence[Path], workspace: Workspace) -> list[CheckedPost
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
-    if not found:
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
+    if not paths:
         raise ParameterError(f"{folder}: it contains no post", hint="a post is a .yml file; see papermill_params/")
-    return found
+    return paths
 
 
 def _read(source: Path, path: Path, workspace: Workspace) -> Any:
@@ -131,8 +131,8 @@ def _named_runs(spec: PostFile, workspace: Workspace, path: Path) -> dict[str, A
         return {}
     if not slash:
         raise ParameterError(f"{path}: parameters: runs: say of which experiment, as in sample/demo")
-    shipped = [found for found in workspace.sample.glob("*/") if (found / FILE_NAME).is_file()]
-    runs = sorted(found.name for found in shipped if read_manifest(found).experiment.name == experiment)
+    shipped = [run_dir for run_dir in workspace.sample.glob("*/") if (run_dir / FILE_NAME).is_file()]
+    runs = sorted(run_dir.name for run_dir in shipped if read_manifest(run_dir).experiment.name == experiment)
     if not runs:
         raise ParameterError(f"{path}: parameters: runs: there is no run of {experiment:.80} in {workspace.sample}")
     return {"runs": runs}

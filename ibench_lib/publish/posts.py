@@ -169,7 +169,7 @@ def _error(kind: str, what: str, hint: str | None, detail: str | None) -> Ibench
 def _message(line: str) -> dict[str, Any]:
     """What a builder says: one JSON object a line. Anything else is a library's chatter."""
     try:
-        found = json.loads(line)
+        message = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return message if isinstance(message, dict) else {}

@@ -332,7 +332,7 @@ class OneRun:
             with self._connected(address, f"step {step.name}: check failed") as connection:
                 for number, check in enumerate(checks, 1):
                     sent = time.monotonic()
-                    found = connection.scalar(check.statement)
+                    value = connection.scalar(check.statement)
                     seconds = time.monotonic() - sent
                     if check.table is not None:
                         self.writer.append(
@@ -340,7 +340,7 @@ class OneRun:
                             step_id=step_id,
                             step=step.name,
                             table_name=check.table,
-                            row_count=found,
+                            row_count=value,
                             seconds=seconds,
                         )
                     self.writer.append(
@@ -350,18 +350,18 @@ class OneRun:
                         check_number=number,
                         rule=check.rule,
                         subject=check.subject,
-                        found=found,
+                        found=value,
                         expected=check.expected,
                         broken_by=check.broken_by,
                         seconds=seconds,
                     )
-                    verdict.made, verdict.held = number, verdict.held + (found == check.expected)
-                    if found == check.expected:
+                    verdict.made, verdict.held = number, verdict.held + (value == check.expected)
+                    if value == check.expected:
                         continue
                     if check.broken_by is not None:
                         verdict.broken[check.subject] = check.broken_by
                         continue
-                    seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
+                    seen = f"{check.table} has {value} rows" if check.table else f"{check.subject} is {value}"
                     failed.append(f"{seen}, but {check.proves} {check.expected}")
         finally:
             verdict.failed = failed

@@ -27,11 +27,11 @@ class Source(Protocol):
 
 def offers() -> dict[str, tuple[Offer, Source]]:
     """Every offer of every source, by label."""
-    found: dict[str, tuple[Offer, Source]] = {}
+    offered: dict[str, tuple[Offer, Source]] = {}
     for source in plugins.modules("sources", sources):
         if hasattr(source, "offers"):
-            found |= {offer.label: (offer, cast(Source, source)) for offer in source.offers()}
-    return dict(sorted(found.items()))
+            offered |= {offer.label: (offer, cast(Source, source)) for offer in source.offers()}
+    return dict(sorted(offered.items()))
 
 
 def default_label() -> str:

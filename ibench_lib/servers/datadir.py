@@ -123,13 +123,13 @@ def move_files(source: Path, target: Path, patterns: Collection[str]) -> None:
     ------
     ServerStartDisturbed : there is no room, or the disk fails.
     """
-    found = sorted({path for pattern in patterns for path in source.glob(pattern)})
+    paths = sorted({path for pattern in patterns for path in source.glob(pattern)})
     try:
-        for path in found:
+        for path in paths:
             shutil.move(path, target / path.name)
     except OSError as error:
         raise ServerStartDisturbed(f"cannot move files of {source} to {target}: {error}") from error
-    if found:
+    if paths:
         write_through(target)
 
 

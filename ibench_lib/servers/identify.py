@@ -33,9 +33,9 @@ def identify(
     for arguments in _ways_to_ask(Path(command[-1]).name):
         answer = _ask(label, (*command, *arguments), environment or {})
         # The first word is the program's path, which may have the name of any server in it.
-        found = flavour.recognise(answer.stdout.partition(" ")[2]) if answer.returncode == 0 else None
-        if found is not None:
-            name, version = found
+        recognised = flavour.recognise(answer.stdout.partition(" ")[2]) if answer.returncode == 0 else None
+        if recognised is not None:
+            name, version = recognised
             return Build(label, name, version, basedir, command, source, dict(environment or {}), options, template)
         said = said or (answer.stderr or answer.stdout).strip()[-2000:]
         status = answer.returncode

@@ -217,10 +217,10 @@ def _ask(label: str, access: Access) -> Remote:
         raise ServerStartError(
             f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error.what}", hint=hint
         ) from error
-    found = recognise(said)
-    if found is None:
+    recognised = recognise(said)
+    if recognised is None:
         raise ServerStartError(f"build {label}: no known server has version {said!r:.80}")
-    return Remote(label, *found, access)
+    return Remote(label, *recognised, access)
 
 
 def flavour_of_family(family: str) -> Flavour:

@@ -121,9 +121,9 @@ def sweep(sandboxes: Path) -> list[Path]:
 
 def _is_left_empty(directory: Path) -> bool:
     """Whether it is an empty directory of ours, and too old to be about to get its marker."""
-    found = directory.lstat()
-    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return ours and time.time() - found.st_mtime >= YOUNG_S and not any(directory.iterdir())
+    facts = directory.lstat()
+    ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
+    return ours and time.time() - facts.st_mtime >= YOUNG_S and not any(directory.iterdir())
 
 
 def private_folder(disk: Path, directory: Path) -> Path:

@@ -96,12 +96,12 @@ def annotate(run_dir: Path, **changes: str | list[str] | None) -> Annotation:
 
 def excluded_runs(runs: Path) -> dict[str, str]:
     """Run id -> why it is excluded, of the runs in a folder. A file that cannot be read excludes nothing."""
-    found = {}
+    excluded = {}
     for path in sorted(runs.glob(f"*/{FILE}")):
         try:
             annotation = read_annotation(path.parent)
         except LakeError:
             continue  # `store.reader` reports it
         if annotation is not None and annotation.excluded is not None:
-            found[path.parent.name] = annotation.excluded
-    return found
+            excluded[path.parent.name] = annotation.excluded
+    return excluded

@@ -27,12 +27,12 @@ from ibench_lib.store.writer import remove_superseded
 
 def left_behind(runs: Path) -> list[Path]:
     """Run directories that are not sealed and that nobody writes."""
-    found = []
+    folders = []
     for entry in sorted(runs.iterdir()) if runs.is_dir() else []:
         ours = not entry.name.startswith(".") and entry.is_dir() and not entry.is_symlink()
         if ours and lock.is_open(entry) and not lock.is_held(entry):
-            found.append(entry)
-    return found
+            folders.append(entry)
+    return folders
 
 
 def recover_all(runs: Path) -> tuple[list[Manifest], list[LakeError]]:

@@ -284,12 +284,12 @@ def names() -> list[str]:
 
 def every() -> list[Flavour]:
     """All flavours, by name."""
-    found = []
+    known = []
     for module in plugins.modules("flavours", flavours):
         flavour = getattr(module, "FLAVOUR", None)
         if flavour is not None:
-            found.append(cast(Flavour, flavour))
-    return found
+            known.append(cast(Flavour, flavour))
+    return known
 
 
 def find(name: str) -> Flavour:

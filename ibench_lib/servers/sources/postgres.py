@@ -35,7 +35,7 @@ _NATIVE = f"{ROOT}/package/native"
 
 def offers() -> list[Offer]:
     """The distribution's, where apt knows one, and those of npm that are of other versions."""
-    found = {
+    offered = {
         label: Offer(label, f"PostgreSQL {'.'.join(version.split('.')[:2])}", f"npm: {_PACKAGE}@{version}")
         for label, (version, _) in _OF_NPM.items()
     }
@@ -43,8 +43,8 @@ def offers() -> list[Offer]:
     version = series and debian.candidate_version(f"postgresql-{series}")
     if version:
         label = f"postgres-{series}"
-        found[label] = Offer(label, f"PostgreSQL {version}", f"apt: postgresql-{series}")
-    return list(found.values())
+        offered[label] = Offer(label, f"PostgreSQL {version}", f"apt: postgresql-{series}")
+    return list(offered.values())
 
 
 def install(offer: Offer, workspace: Workspace) -> Build:
