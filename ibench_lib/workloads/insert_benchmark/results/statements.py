@@ -138,16 +138,16 @@ def _limit(rates: str) -> str:
 
 def _sizes(rows: list[dict[str, Any]]) -> str:
     """How many rows or seconds, by setup if they differ."""
-    found = [
+    growing = [
         (row["setup"], row["step"], f"{row['rows']:,} rows per client" if row["rows"] else f"{row['seconds']:,g} s")
         for row in rows
         if row["rows"] or row["seconds"]
     ]
     of_setup: dict[str, set[str]] = {}
-    for setup, _, size in found:
+    for setup, _, size in growing:
         of_setup.setdefault(setup, set()).add(size)
     places: dict[str, list[str]] = {}
-    for setup, step, size in found:
+    for setup, step, size in growing:
         places.setdefault(size, []).append(setup if len(of_setup[setup]) == 1 else f"{step} of {setup}")
     if len(places) == 1:
         return next(iter(places))
@@ -201,9 +201,9 @@ def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[
     facts = [runs, *([f"history list {left} at the end of {_before(rows, base)}"] if left else [])]
     facts += caveats(rows_of(rows, base, step))
     text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({', '.join(facts)})."
-    for begin, found in (("That is", faster), ("It was", slower)):
-        if found:
-            text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
+    for begin, items in (("That is", faster), ("It was", slower)):
+        if items:
+            text += f" {begin} {shortened([item for _, item in sorted(items, reverse=True)])}."
     return text
 
 
@@ -231,6 +231,6 @@ def _far(found: Ratio) -> bool:
 def _chance(seen: list[Ratio]) -> list[str]:
     """What the brackets in the sentences hold, and what chance does."""
     said = []
-    if any(found.is_range for found in seen):
+    if any(ratio.is_range for ratio in seen):
         said.append("Two runs: the brackets hold the range of the ratio (low to high). Their noise is unknown.")
-    return [*said, *([OF_TWO_SAID] if any(found.p is not None for found in seen) else [])]
+    return [*said, *([OF_TWO_SAID] if any(ratio.p is not None for ratio in seen) else [])]

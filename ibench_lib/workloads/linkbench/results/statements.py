@@ -142,6 +142,6 @@ def _size(row: dict[str, Any]) -> str:
 def _verdicts(rows: list[dict[str, Any]], checks: pl.DataFrame) -> list[str]:
     held, runs = (sum(int(row[column]) for row in rows) for column in ("complete", "runs"))
     rules = [proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]]
-    figures = [text for rule, text in _PROVEN.items() if rules and all(rule in found for found in rules)]
+    figures = [text for rule, text in _PROVEN.items() if rules and all(rule in of_run for of_run in rules)]
     proves = f"passed the checks after each step: {joined(figures)}" if figures else NOT_RECORDED
     return verdict(held, runs, proves)

@@ -31,9 +31,9 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     steps = steps_of(frame)
     title = grid_title("Operations/s by requesters", frame)
     grid = Grid(grid_name("requesters", frame), title, "dbms", steps)
-    found, ratios = rate_cells(frame, "ops_per_s", ",.0f", base)
+    cells, ratios = rate_cells(frame, "ops_per_s", ",.0f", base)
     for name in by_position(frame):
-        grid.rows.append((base_head(name, base), [found[step, name] for step in steps]))
+        grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
     grid.notes = [
         "A step is named after its number of requesters. The step control repeats the first measured step of its run "
         "after all others: control.t4 repeats t4.",
@@ -187,8 +187,8 @@ def outcomes_table(frame: pl.DataFrame) -> Grid:
     title = grid_title(f"Outcomes of operations in {step} (%)", frame)
     grid = Grid(grid_name(f"outcomes.{step}", frame), title, "operation: outcome", names)
     for (operation, outcome), of_outcome in frame.group_by("operation", "outcome", maintain_order=True):
-        found = [rows_of(of_outcome, name, step) for name in names]
-        cells = [value_cells(rows, ("share", ",.2f"))[0] if rows else Cell("-") for rows in found]
+        rows_of_each = [rows_of(of_outcome, name, step) for name in names]
+        cells = [value_cells(rows, ("share", ",.2f"))[0] if rows else Cell("-") for rows in rows_of_each]
         grid.rows.append((f"{operation}: {outcome}", cells))
     grid.notes = [
         "Links: inserted if new, shown if they were hidden, updated if they were shown. For lists: the number of "

@@ -23,8 +23,10 @@ def sysbench_statements(sysbench_workload: pl.DataFrame, checks: pl.DataFrame) -
         versions = joined([str(version) for version in programs["version"].to_list()])
         said.append(attention(f"these runs were not made by one sysbench, but by {len(programs)}: {versions}."))
     held, runs = (sum(int(row[column]) for row in rows) for column in ("complete", "runs"))
-    found = [proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]]
-    is_proven = bool(found) and all("rows" in rules for rules in found)
+    proven_rules = [
+        proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]
+    ]
+    is_proven = bool(proven_rules) and all("rows" in rules for rules in proven_rules)
     proves = "passed the checks: the tables have as many rows as were prepared" if is_proven else NOT_RECORDED
     return said + verdict(held, runs, proves)
 

@@ -47,11 +47,11 @@ def notpm_statements(tpcc_summary: pl.DataFrame, base: str | Bases) -> list[str]
         for of_group, others in bases(base).groups(by_position(rows)).items():
             of_base, items = measured(rows, of_group, step, "notpm"), []
             for name in others:
-                found = ratios.get((setup, step, "notpm", name))
-                if found is None:
+                ratio = ratios.get((setup, step, "notpm", name))
+                if ratio is None:
                     continue
-                seen.append(found)
-                items.append(", ".join([f"{ratio_text(found)} with {name}", *caveats(rows_of(rows, name, step))]))
+                seen.append(ratio)
+                items.append(", ".join([f"{ratio_text(ratio)} with {name}", *caveats(rows_of(rows, name, step))]))
             if of_base:
                 text = f"{setup}: {of_group} ran {median(of_base):,.0f} new orders per minute (NOTPM)"
                 text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, of_group, step)))

@@ -36,11 +36,11 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     grid = Grid(
         grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
     )
-    found, ratios = rate_cells(frame, "notpm", ",.0f", base)
+    rates, ratios = rate_cells(frame, "notpm", ",.0f", base)
     others = (("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f"))
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
-        cells = [found[step, name], *value_cells(rows, *others), status_cell(rows) or _growth(rows)]
+        cells = [rates[step, name], *value_cells(rows, *others), status_cell(rows) or _growth(rows)]
         grid.rows.append((base_head(name, base), cells))
     grid.notes = [
         "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
@@ -55,8 +55,8 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
 
 def _growth(rows: list[dict[str, Any]]) -> Cell:
     """The growth of each new order, of the runs that have one."""
-    found = [row["bytes_per_new_order"] for row in rows if row["bytes_per_new_order"] is not None]
-    return Cell(format(median(found), ",.0f") if found else "-")
+    growth = [row["bytes_per_new_order"] for row in rows if row["bytes_per_new_order"] is not None]
+    return Cell(format(median(growth), ",.0f") if growth else "-")
 
 
 @answers("tpcc_types", "No transaction.", by=["step", "setup", "dbms"])
@@ -127,9 +127,9 @@ def waves_table(frame: pl.DataFrame) -> Grid:
         )  # fmt: skip
         # A depth or period that no run has is none, and nothing that was not captured.
         for place, column in ((3, "wave_depth"), (4, "wave_period_s")):
-            found = measured(shown, name, step, column)
+            values = measured(shown, name, step, column)
             if cells[place].mark is None:
-                cells[place] = Cell(format(median(found), ".2f" if place == 3 else ",.0f") if found else "none")
+                cells[place] = Cell(format(median(values), ".2f" if place == 3 else ",.0f") if values else "none")
         grid.rows.append((name, cells))
     grid.notes = [
         f"Transactions/s in windows of {window_s} s. cv is their standard deviation divided by their mean, floor the "
