@@ -207,12 +207,14 @@ def headline_statements(
     said: list[str] = []
     even: dict[tuple[str, str], dict[str, list[Ratio]]] = {}
     named = short_names(by_position(frame), bases.builds)
-    found = against_base(frame, bases, ["throughput"])
+    to_base = against_base(frame, bases, ["throughput"])
     several = frame["setup"].n_unique() > 1
     long, short = without_short(_of_steps(frame, steps))
     for setup, step, rows in columns_of(results(long)):
         ratios = {
-            name: found[place] for name in by_position(rows) if (place := (setup, step, "throughput", name)) in found
+            name: to_base[place]
+            for name in by_position(rows)
+            if (place := (setup, step, "throughput", name)) in to_base
         }
         where = f"{setup}, {step}" if several else step
         clear = [name for name, one in ratios.items() if one.is_clear]
@@ -292,20 +294,20 @@ class _Change:
 
 
 def _changes(clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]) -> list[_Change]:
-    found = []
+    changes = []
     for base, others in bases.groups(sorted(clear, key=lambda name: -abs(math.log(ratios[name].value)))).items():
         for verdict, word in (("better", "faster"), ("worse", "slower")):
             names = [name for name in others if ratios[name].verdict == verdict]
             of_base = {name: named[name].removeprefix(f"{bases.builds.get(base)}.") for name in names}
             items = [(of_base[name], relative_text(ratios[name])) for name in names]
-            found += [_Change(f"{word} than {named.get(base, base)}", items, names)] if items else []
-    return found
+            changes += [_Change(f"{word} than {named.get(base, base)}", items, names)] if items else []
+    return changes
 
 
 def _why_even(ratios: list[Ratio]) -> str:
-    if any(found.p is not None for found in ratios):
+    if any(ratio.p is not None for ratio in ratios):
         return "no difference found"
-    if all(found.low is None for found in ratios):
+    if all(ratio.low is None for ratio in ratios):
         return "one run of each, so a difference may be noise"
     return "too few repeats to tell a difference from noise"
 
@@ -356,28 +358,30 @@ def attentions(post: Selection) -> Html:
 
 def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:
     """What a reader must know before any number: a few words, each with the whole story as its title."""
-    found: list[tuple[str, str]] = []
+    reservations: list[tuple[str, str]] = []
     broken = len(runs.filter(pl.col("status") != "complete"))
     if excluded:
         whys = "; ".join(dict.fromkeys(excluded.values()))
-        found.append((f"{count(len(excluded), 'run')} excluded: {whys}", ", ".join(excluded)))
+        reservations.append((f"{count(len(excluded), 'run')} excluded: {whys}", ", ".join(excluded)))
     if broken:
-        found.append(
+        reservations.append(
             (f"{broken} of {count(len(runs), 'run')} not complete", "Where a step has no figures, its table says why.")
         )
     for origin, what in NOT_MEASURED.items():
         if len(runs.filter(origin=origin)):
-            found.append((what, "Not measured here."))
+            reservations.append((what, "Not measured here."))
     if repeats(runs) == 1:
-        found.append(("one run of each", "The noise is unknown."))
+        reservations.append(("one run of each", "The noise is unknown."))
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
         why = "Rows, durations and memory are scaled down to this fraction of scale 1."
-        found.append((f"scaled {', '.join(scales)}", why))
+        reservations.append((f"scaled {', '.join(scales)}", why))
     warned = runs_warned(runs)
     if warned:
-        found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs."))
-    found += _taken(runs, frame)
+        reservations.append(
+            (f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs.")
+        )
+    reservations += _taken(runs, frame)
     done = frame.filter(pl.col("step_status") == "complete")
     for column, text, why in (
         (
@@ -393,9 +397,9 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     ):
         steps = steps_of(done.filter(column))
         if steps:
-            found.append((f"{text}: {joined(steps)}", why))
-    items = (f'<li title="{html.escape(why)}">{html.escape(text)}</li>' for text, why in found)
-    return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if found else ""
+            reservations.append((f"{text}: {joined(steps)}", why))
+    items = (f'<li title="{html.escape(why)}">{html.escape(text)}</li>' for text, why in reservations)
+    return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if reservations else ""
 
 
 def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:
@@ -496,8 +500,8 @@ def _row(
     _, step, _, name = place
     if name == bases.first:
         return StripRow(label, None, "1x")
-    found = ratios.get(place)
+    ratio = ratios.get(place)
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
-    status = "" if found else joined(statuses) or "no base"
+    status = "" if ratio else joined(statuses) or "no base"
     words = {"words": RATE_WORDS} if figure.column == "throughput" else {}
-    return StripRow(label, found, status, figure.better, **words, name=name if bases.by_build else label)
+    return StripRow(label, ratio, status, figure.better, **words, name=name if bases.by_build else label)

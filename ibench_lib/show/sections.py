@@ -68,8 +68,8 @@ def made_from(
 
 def _skipped(post: Selection) -> tuple[Shown, ...]:
     """What could not be read of the post's runs and of runs whose experiment is unknown; folded, that of the others."""
-    found = post.ask("skipped")
-    mine, others = (found.filter(pl.col("selected") == whose) for whose in (True, False))
+    skipped = post.ask("skipped")
+    mine, others = (skipped.filter(pl.col("selected") == whose) for whose in (True, False))
     shown = each(mine, skipped_table, by=[], nothing="Every file of the runs could be read.", palette=post.palette)
     if others.is_empty():
         return (shown,)
@@ -98,8 +98,8 @@ def sweeps(post: Selection) -> Section:
     if not any("-clients-" in name for name in runs["setup"]) and not any("-" in name for name in runs["config"]):
         return Section(())
     asked = {"runs": post.run_ids, "steps": post.steps}
-    found = reader.question(post.connection_for(asked), "sweep", **asked)
-    drawn = [rows for _, _, _, rows in swept_steps(found)]
+    sweep = reader.question(post.connection_for(asked), "sweep", **asked)
+    drawn = [rows for _, _, _, rows in swept_steps(sweep)]
     if not drawn:
         return Section(())
     shown = derived(pl.concat(drawn), post.ask("sweep"))

@@ -264,16 +264,16 @@ def _by_function(graph: Graph) -> tuple[dict[str, list[float]], dict[str, list[f
 
 def files(graph: Graph, step: str) -> list[tuple[str, bytes]]:
     """Name and content of the files of a graph, for other tools."""
-    found = []
+    named = []
     letters = "AB" if len(graph.sides) > 1 else " "
     for letter, side in zip(letters, graph.sides, strict=False):
         name = html_id(f"{letter} {side.name} {step}".strip())
-        found += [(f"{name}.folded", exports.folded(side)), (f"{name}.pb.gz", exports.pprof(side))]
+        named += [(f"{name}.folded", exports.folded(side)), (f"{name}.pb.gz", exports.pprof(side))]
     both = html_id(" ".join([*(side.name for side in graph.sides), step]))
     if len(graph.sides) > 1:
-        found.insert(2, (f"{both}.folded", exports.folded_both(*graph.sides)))
-    found.append((f"{both}.speedscope.json", exports.speedscope(graph.sides)))
-    return found
+        named.insert(2, (f"{both}.folded", exports.folded_both(*graph.sides)))
+    named.append((f"{both}.speedscope.json", exports.speedscope(graph.sides)))
+    return named
 
 
 def links(named: Iterable[tuple[str, bytes]], room: int = MOST_BYTES) -> Html:

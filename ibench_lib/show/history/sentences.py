@@ -203,14 +203,14 @@ def _chance(share: float) -> str:
 
 def _costs_with(history: History, line: Line, change: Change) -> str:
     """The costs of an operation that changed at the same release, and the other way round than the rate."""
-    found = [
+    costs = [
         one for one in history.changes
         if (one.experiment, one.step, one.after) == (line.label, change.step, change.after) and one.verdict in FOUND
         and series_of(one)[2] != RATE and one.operation is None and METRICS[one.metric].better == "lower"
         and (one.ratio or 1.0) != 1.0 and ((one.ratio or 1.0) < 1) == ((change.ratio or 1.0) > 1)
     ]  # fmt: skip
-    found.sort(key=lambda one: -abs(math.log(one.ratio or 1.0)))
-    items = [f"{METRICS[one.metric].label} {factor_text(one.ratio or 1.0)}x" for one in found[:_MOST_COSTS]]
+    costs.sort(key=lambda one: -abs(math.log(one.ratio or 1.0)))
+    items = [f"{METRICS[one.metric].label} {factor_text(one.ratio or 1.0)}x" for one in costs[:_MOST_COSTS]]
     return f" (with {joined(items)})" if items else ""
 
 

@@ -210,8 +210,8 @@ def middle_runs(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
 def _what(items: Sequence[Item]) -> str:
     """2 charts and 1 table."""
     charts = sum(isinstance(item, go.Figure | Drawing) for item in items)
-    found = ((charts, "chart"), (len(items) - charts, "table"))
-    return joined([count(number, word) for number, word in found if number])
+    kinds = ((charts, "chart"), (len(items) - charts, "table"))
+    return joined([count(number, word) for number, word in kinds if number])
 
 
 def sentence(text: str, *questions: str) -> Html:

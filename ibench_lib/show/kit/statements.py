@@ -95,8 +95,8 @@ def results(frame: pl.DataFrame) -> pl.DataFrame:
     """Without steps whose throughput is no result, such as a warm-up, unless there is no other."""
     if "compared" not in frame.columns:
         return frame
-    found = frame.filter(pl.col("compared").fill_null(True))
-    return frame if found.is_empty() else found
+    compared = frame.filter(pl.col("compared").fill_null(True))
+    return frame if compared.is_empty() else compared
 
 
 def unfinished(frame: pl.DataFrame) -> list[str]:
@@ -105,7 +105,7 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     Steps that no run set out to do (loaded from a snapshot, not published) are not among them.
     """
     frame = frame.filter(~pl.col("step_status").is_in(NOT_TO_DO))
-    found: dict[tuple[str, str], list[str]] = {}
+    items_of: dict[tuple[str, str], list[str]] = {}
     for setup, step, rows in columns_of(frame):
         for name in by_position(rows):
             mine = rows_of(rows, name, step)
@@ -115,10 +115,10 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
                 runs = {row["repeat"] for row in mine}
                 if len(runs) > 1:
                     said += f" in {len({row['repeat'] for row in broken})} of {len(runs)} runs"
-                found.setdefault((setup, name), []).append(said)
-    if not found:
+                items_of.setdefault((setup, name), []).append(said)
+    if not items_of:
         return []
-    items = [f"{name} in {setup} ({', '.join(said)})" for (setup, name), said in found.items()]
+    items = [f"{name} in {setup} ({', '.join(said)})" for (setup, name), said in items_of.items()]
     return [f"Not compared, because not complete: {shortened(items)}."]
 
 
@@ -182,8 +182,8 @@ def ratio_text(found: Ratio) -> str:
 def noise_said(ratios: Collection[Ratio]) -> list[str]:
     """What chance does to these ratios: a sentence on those of one run, of two, and of more."""
     return [
-        *([ONE_RUN] if any(found.low is None for found in ratios) else []),
-        *([TWO_RUNS] if any(found.is_range for found in ratios) else []),
+        *([ONE_RUN] if any(ratio.low is None for ratio in ratios) else []),
+        *([TWO_RUNS] if any(ratio.is_range for ratio in ratios) else []),
         *filter(None, [method_said(ratios)]),
     ]
 
@@ -199,7 +199,7 @@ def over_ten_times(
     compared = 0
     most = 0
     for setup, step, rows in columns_of(complete(frame)):
-        runs = {name: found for name in by_position(rows) if (found := measured(rows, name, step, column))}
+        runs = {name: values for name in by_position(rows) if (values := measured(rows, name, step, column))}
         if len(runs) < 2:
             continue
         compared += 1
@@ -231,9 +231,9 @@ def _far_item(values: list[float], best: list[float], limit: float, text: Callab
         return text(values[0])
     said = f"median {text(median(values))}, {text(min(values))} to {text(max(values))} in {len(values)} runs"
     over = sum(value > limit for value in values)
-    found = ratio(values, best)
+    to_best = ratio(values, best)
     if over < len(values):
         return f"{said}, over the limit in {over} of them"
     # Above the limit in every run, but the best itself varies.
-    noisy = found is not None and found.low is not None and found.low <= FAR
+    noisy = to_best is not None and to_best.low is not None and to_best.low <= FAR
     return f"{said}, not clear of the noise" if noisy else said

@@ -90,22 +90,22 @@ class StripRow:
     @property
     def _verdict(self) -> str:
         """Such as " faster", or ", slower" where the ratio alone would read as a gain; none of one run."""
-        found = self.found
-        if found is None or found.low is None:
+        ratio = self.found
+        if ratio is None or ratio.low is None:
             return ""
         if self.clear:
             words = self.words if self.mark else ("more", "less")
-            word = words[self.mark == "bad" if self.mark else found.value < 1]
-            return f"{'' if found.value > 1 else ','} {word}"
-        small = found.p is not None and found.p <= found.level
+            word = words[self.mark == "bad" if self.mark else ratio.value < 1]
+            return f"{'' if ratio.value > 1 else ','} {word}"
+        small = ratio.p is not None and ratio.p <= ratio.level
         return ", too small to count" if small else ", may be noise"
 
 
 def span_of(ratios: Iterable[Ratio]) -> float:
     """The factor to each side of 1 that strips with these ratios need."""
     ends = [LEAST_SPAN]
-    for found in ratios:
-        known = [end for end in (found.value, found.low, found.high) if end and 0 < end < math.inf]
+    for ratio in ratios:
+        known = [end for end in (ratio.value, ratio.low, ratio.high) if end and 0 < end < math.inf]
         ends += [max(end, 1 / end) for end in known]
     return min(1.05 * max(ends), MOST_SPAN)
 
@@ -169,10 +169,10 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = "{m
     """
     said = []
     for mark in ("good", "bad"):
-        found = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
-        if found:
-            title, row = max(found, key=lambda one: _size(one[1]))
-            alike = sum(other == title for other, _ in found)
+        marked = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
+        if marked:
+            title, row = max(marked, key=lambda one: _size(one[1]))
+            alike = sum(other == title for other, _ in marked)
             most = "" if alike < 2 or not row.found else "up to " if row.found.value > 1 else "down to "
             said.append(f"{title}: {pattern.format(most=most, figure=row.figure, name=row.name or row.label)}")
     if said:
@@ -192,7 +192,7 @@ def arrows_said(rows: Iterable[StripRow]) -> str:
     ratios = [row.found for row in rows if row.found and row.found.value > 0]
     axis = _Axis(span_of(ratios))
     leaves = any(
-        axis.beyond(end) for found in ratios for end in (found.value, found.low, found.high) if end is not None
+        axis.beyond(end) for ratio in ratios for end in (ratio.value, ratio.low, ratio.high) if end is not None
     )
     return " Arrow: beyond the axis." if leaves else ""
 

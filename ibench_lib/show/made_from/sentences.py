@@ -63,14 +63,14 @@ def experiment_statements(experiments: pl.DataFrame) -> list[str]:
 @asks("hosts", "storage")
 def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
     """The host, or that there are several, which nobody should overlook; and what lies on other disks."""
-    found = hosts.to_dicts()
+    known = hosts.to_dicts()
     elsewhere = _on_other_disks(storage)
-    if len(found) < 2:
-        return [*(f"All runs were made on one kind of host: {_host(host)}." for host in found), *elsewhere]
-    items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in found]
+    if len(known) < 2:
+        return [*(f"All runs were made on one kind of host: {_host(host)}." for host in known), *elsewhere]
+    items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in known]
     return [
         attention(
-            f"These runs were made on {len(found)} different hosts, or on one host that was changed. What looks "
+            f"These runs were made on {len(known)} different hosts, or on one host that was changed. What looks "
             f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
         ),
         *elsewhere,
@@ -80,10 +80,10 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
 @asks("client_cores")
 def client_statements(client_cores: pl.DataFrame) -> list[str]:
     """That the runs had different load clients, which nobody should overlook."""
-    found = client_cores.to_dicts()
-    if len(found) < 2:
+    known = client_cores.to_dicts()
+    if len(known) < 2:
         return []
-    items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in found]
+    items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in known]
     return [
         attention(
             f"The load clients of these runs differ: {'; '.join(items)}. "
@@ -141,14 +141,14 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
 def _not_measured(runs: pl.DataFrame, of: int) -> list[str]:
     """What was not measured here, loudly."""
     said: list[str] = []
-    for (experiment, source, origin), found in runs.group_by("experiment", "source", "origin", maintain_order=True):
+    for (experiment, source, origin), of_source in runs.group_by("experiment", "source", "origin", maintain_order=True):
         results, setups = (
-            count(found[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
+            count(of_source[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
         )
         said.append(
             attention(
-                f"{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) "
-                f"{'is' if len(found) == 1 else 'are'} {origin}, not measured here. Source: {source}"
+                f"{len(of_source)} of {count(of, 'run')} ({experiment}: {results}, {setups}) "
+                f"{'is' if len(of_source) == 1 else 'are'} {origin}, not measured here. Source: {source}"
             )
         )
     return said

@@ -29,10 +29,10 @@ def purge_lag_table(frame: pl.DataFrame) -> Grid:
     of = " among servers of its flavour" if len(set(flavours.values())) > 1 else ""
     for step in steps:
         column = "history_list_length"
-        runs = {name: found for name in by_position(frame) if (found := measured(frame, name, step, column))}
+        runs = {name: values for name in by_position(frame) if (values := measured(frame, name, step, column))}
         limits: dict[str | None, float] = {}
         for flavour in set(flavours.values()):
-            mine = [median(found) for name, found in runs.items() if flavours[name] == flavour]
+            mine = [median(values) for name, values in runs.items() if flavours[name] == flavour]
             limits[flavour] = max(FAR * min(mine, default=0), _LEAST)
         for name, cells in grid.rows:
             status = status_cell(rows_of(frame, name, step))

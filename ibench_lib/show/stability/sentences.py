@@ -26,12 +26,12 @@ def stability_statements(rate_stability: pl.DataFrame) -> list[str]:
         stalled = []
         for name in by_position(rows):
             mine = rows_of(rows, name, step)
-            found = [row for row in mine if (row["stalled_seconds"] or 0) > _SHARE * row["seconds_at_work"]]
-            if found:
-                worst = max(found, key=lambda row: row["stalled_seconds"] / row["seconds_at_work"])
-                stalled.append((worst["stalled_seconds"] / worst["seconds_at_work"], name, worst, len(found), mine))
+            stalls = [row for row in mine if (row["stalled_seconds"] or 0) > _SHARE * row["seconds_at_work"]]
+            if stalls:
+                worst = max(stalls, key=lambda row: row["stalled_seconds"] / row["seconds_at_work"])
+                stalled.append((worst["stalled_seconds"] / worst["seconds_at_work"], name, worst, len(stalls), mine))
         if stalled:
-            stalled.sort(key=lambda found: -found[0])
+            stalled.sort(key=lambda of_dbms: -of_dbms[0])
             items = [
                 f"{name} ({', '.join([_seconds(worst, runs, len(mine)), *caveats(mine)])})"
                 for _, name, worst, runs, mine in stalled

@@ -44,11 +44,11 @@ def _statements(step_throughput: pl.DataFrame, base: Bases, *, ratios_said: bool
     without_base: dict[str, list[str]] = {}
     seen: list[Ratio] = []
     compared, short = without_short(step_throughput)
-    found = against_base(step_throughput, base, ["throughput"])
+    to_base = against_base(step_throughput, base, ["throughput"])
     for setup, step, rows in columns_of(compared):
         others = [name for name in by_position(rows) if name != base.first and measured(rows, name, step)]
         places = {name: (setup, step, "throughput", name) for name in others}
-        ratios = {name: found[place] for name, place in places.items() if place in found}
+        ratios = {name: to_base[place] for name, place in places.items() if place in to_base}
         if others and not ratios:
             without_base.setdefault(setup, []).append(step)
         if not ratios:
@@ -78,8 +78,8 @@ def _statements(step_throughput: pl.DataFrame, base: Bases, *, ratios_said: bool
 
 def _apart(ratios: list[Ratio]) -> str:
     """The verb phrase for 'no difference': depends on how many runs the ratios are of."""
-    of_one, of_two = any(found.low is None for found in ratios), any(found.is_range for found in ratios)
-    of_more = any(found.p is not None for found in ratios)
+    of_one, of_two = any(ratio.low is None for ratio in ratios), any(ratio.is_range for ratio in ratios)
+    of_more = any(ratio.p is not None for ratio in ratios)
     said = []
     if of_more:
         said.append("differs clearly from {base}")
@@ -136,7 +136,7 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
             if items:
                 parts.append(f"{word} than {of_group}: {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
-    change = detectable_said([found for name, found in ratios.items() if name not in (*better, *worse)])
+    change = detectable_said([ratio for name, ratio in ratios.items() if name not in (*better, *worse)])
     rest = f" {count(same, 'other')}: no difference found{smallest_said({'': change})}." if same else ""
     about_base = ""
     for name in base.names:

@@ -27,7 +27,7 @@ def throughput_table(frame: pl.DataFrame, base: str | Bases = "") -> Grid:
     if len(left_out) < frame["step"].n_unique():
         # What is left out still counts for the noise, as on the first screen.
         frame = frame.filter(~pl.col("step").is_in(left_out))
-        ratios = {(step, name): found for (step, name), found in ratios.items() if step not in short}
+        ratios = {(step, name): ratio for (step, name), ratio in ratios.items() if step not in short}
     steps, grid = step_grid(frame, "throughput", "Average throughput")
     for name in by_position(frame):
         grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
