@@ -72,7 +72,7 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
     with tempfile.TemporaryDirectory(prefix=".making-", dir=templates) as name:
         making = Path(name) / "template"
         making.mkdir(mode=0o700)
-        cnf = making / "my.cnf"
+        cnf = making / "options.cnf"
         rules = flavour.rules(build.release)
         cnf.write_text(rules.syntax.text(rules.group, ()) + "".join(f"{line}\n" for line in lines), encoding="utf-8")
         initialise(cnf, making / _DATADIR)

@@ -88,7 +88,7 @@ def _opened(build: AnyBuild, scratch: Path, workspace: Workspace) -> Server:
         flavour = flavour_of(here)
         rules = flavour.rules(here.release)
         config = ServerConfig(flavour.small, group=rules.group, syntax=rules.syntax)
-        my_cnf = scratch / "my.cnf"
+        my_cnf = scratch / "options.cnf"
         my_cnf.write_text(config.render(), encoding="utf-8")
         plugins = [plugin for plugin in flavour.all_plugins() if flavour.plugin_path(here, plugin)]
         log = scratch / "server.log"

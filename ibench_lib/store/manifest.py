@@ -27,7 +27,8 @@ from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
 FILE_NAME = "manifest.json"
 MOST_BYTES = 10_000_000
 
-TEXTS = ("my.cnf", "server.log")
+OPTION_FILE, SERVER_LOG = "my.cnf", "server.log"
+TEXTS = (OPTION_FILE, SERVER_LOG)
 """Files of a run next to its tables: its server's option file and log. Runs of older versions do not list them."""
 
 CHECKSUM_SINCE = 3

@@ -18,7 +18,7 @@ from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.discovery import check_file
 from ibench_lib.store.journal import FOLDER, Journal, read_journal
-from ibench_lib.store.manifest import DIED, FILE_NAME, FileRecord, Manifest, read_manifest
+from ibench_lib.store.manifest import DIED, FILE_NAME, OPTION_FILE, FileRecord, Manifest, read_manifest
 from ibench_lib.store.masking import kept_mask, mask_texts, write_masked
 from ibench_lib.store.open_steps import close_open_steps
 from ibench_lib.store.parquet import write_table
@@ -86,7 +86,7 @@ def _removed_unborn(run_dir: Path) -> bool:
     """Remove a run whose runner died before it wrote the first manifest: nothing was captured."""
     streams = list((run_dir / FOLDER).glob("*.arrows"))
     names = {path.name for path in run_dir.iterdir()}
-    if FILE_NAME in names or streams or not names <= {FOLDER, "my.cnf", f".{FILE_NAME}.tmp"}:
+    if FILE_NAME in names or streams or not names <= {FOLDER, OPTION_FILE, f".{FILE_NAME}.tmp"}:
         return False
     held = lock.hold(run_dir)
     if held is None:

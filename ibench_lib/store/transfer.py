@@ -51,7 +51,17 @@ from ibench_lib.store.discovery import (
     refused_by_duckdb,
 )
 from ibench_lib.store.index import INDEXED, Index
-from ibench_lib.store.manifest import FILE_NAME, MOST_BYTES, TEXTS, FileRecord, Manifest, parse_manifest, unvouched
+from ibench_lib.store.manifest import (
+    FILE_NAME,
+    MOST_BYTES,
+    OPTION_FILE,
+    SERVER_LOG,
+    TEXTS,
+    FileRecord,
+    Manifest,
+    parse_manifest,
+    unvouched,
+)
 from ibench_lib.store.sealing import table_of
 from ibench_lib.store.verify import verify
 
@@ -64,8 +74,8 @@ ARRIVING = ".arriving-"
 
 _BESIDE = (*TEXTS, ANNOTATION)
 _MOST_BYTES = {
-    "my.cnf": 10_000_000,
-    "server.log": 1_000_000_000,
+    OPTION_FILE: 10_000_000,
+    SERVER_LOG: 1_000_000_000,
     ANNOTATION: MOST_BYTES_OF_NOTES,
     FILE_NAME: MOST_BYTES,
 }
