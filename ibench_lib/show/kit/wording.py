@@ -102,7 +102,7 @@ def change_text(log: float) -> str:
 
 
 POWERED = f"about {100 * POWER:.0f} % power"
-"""About: docs/performance.md has the share of such changes that tables found, of each shape of table."""
+"""About: docs/benchmarks/false_marks.md has the share of such changes that tables found, of each shape of table."""
 
 
 def smallest_said(changes: Mapping[str, str]) -> str:
