@@ -163,8 +163,8 @@ class Questions:
 def _repeats(runs: pl.DataFrame) -> str:
     """A cell of the table: the numbers of the repeats, with the status of those that did not complete."""
     statuses = runs.sort("repeat").select("repeat", "status").rows()
-    said = ", ".join(f"r{repeat}" if status == "complete" else f"r{repeat} {status}" for repeat, status in statuses)
-    return f"<td>{html.escape(said)}</td>"
+    repeats = ", ".join(f"r{repeat}" if status == "complete" else f"r{repeat} {status}" for repeat, status in statuses)
+    return f"<td>{html.escape(repeats)}</td>"
 
 
 def choose(
@@ -218,10 +218,10 @@ def choose(
     if experiment and not of_experiment.any():
         there = sorted(set(known["experiment"].drop_nulls()))
         near = strict_yaml.suggestion(experiment, there)
-        said = f"experiment {experiment!r:.80} has no run in the lake{near}"
+        problem = f"experiment {experiment!r:.80} has no run in the lake{near}"
         if "did you mean" in near and experiment not in workspace().experiment_names():
-            raise ParameterError(said, hint="`ibench runs` lists the runs; `ibench run` makes some")
-        warnings.warn(said, stacklevel=2)
+            raise ParameterError(problem, hint="`ibench runs` lists the runs; `ibench run` makes some")
+        warnings.warn(problem, stacklevel=2)
     if of_experiment.any():
         numbers = known.filter(of_experiment)["repeat"].cast(pl.String)
         _check("repeat", map(str, repeats), numbers, f"in any run of {experiment}")

@@ -97,8 +97,8 @@ def candidate_version(package: str) -> str | None:
     """The upstream version that apt would install (`10.11.19` of `1:10.11.19-0+deb12u1`), None where it knows none."""
     if not shutil.which("apt-cache", path=_PATH):
         return None
-    said = _run([*_ENV, "apt-cache", "policy", package]).stdout
-    match = re.search(r"Candidate: (?:\d+:)?(\d[\d.]*\d)", said)
+    output = _run([*_ENV, "apt-cache", "policy", package]).stdout
+    match = re.search(r"Candidate: (?:\d+:)?(\d[\d.]*\d)", output)
     return match[1] if match else None
 
 
@@ -110,8 +110,8 @@ def has_debian_archive() -> bool:
 def _debian_archive() -> str | None:
     """Address of the first Debian archive among apt's sources; the one for security updates is not called so."""
     # The sources alone say what an update would fetch. `indextargets` would first read all packages that there are.
-    said = _run([*_ENV, "apt-get", "update", "--print-uris"]).stdout
-    return next((address for address in _FETCHED_FROM.findall(said) if address.endswith("/debian")), None)
+    output = _run([*_ENV, "apt-get", "update", "--print-uris"]).stdout
+    return next((address for address in _FETCHED_FROM.findall(output) if address.endswith("/debian")), None)
 
 
 def _suite_sources(suite: str, scratch: Path) -> Path:
@@ -193,10 +193,10 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _refused(what: str, *results: subprocess.CompletedProcess[str]) -> IbenchError:
-    said = "\n".join(result.stdout.strip() for result in results if result.returncode != 0)
+    output = "\n".join(result.stdout.strip() for result in results if result.returncode != 0)
     return IbenchError(
         f"{what} failed (exit {results[-1].returncode})",
         hint="see apt's output above; usually the network is unreachable or the package list does not "
         "have this package",
-        detail="\n".join(said.splitlines()[-15:]) or None,
+        detail="\n".join(output.splitlines()[-15:]) or None,
     )

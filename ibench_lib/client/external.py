@@ -383,8 +383,8 @@ class RunningProgram:
     @property
     def _tail(self) -> str:
         """What it said last on its standard error, as the end of a sentence; empty if it said nothing there."""
-        said = self._errors.decode(errors="replace").strip().splitlines()
-        return f": {_shown(self._without_secret(said[-1]), 400)}" if said else ""
+        lines = self._errors.decode(errors="replace").strip().splitlines()
+        return f": {_shown(self._without_secret(lines[-1]), 400)}" if lines else ""
 
     def _judge(self, ran_s: float, seconds: float | None) -> None:
         if self.error or self.stopped:

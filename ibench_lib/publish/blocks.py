@@ -113,9 +113,9 @@ class Blocks:
         notes = [self._said_once(note) for note in grid.shown_notes]
         folded = Markup()
         if sum(map(len, grid.shown_notes)) > _NOTES:
-            said = Markup().join(Markup('<p class="of-table"{}>{}</p>').format(*note) for note in notes)
+            paragraphs = Markup().join(Markup('<p class="of-table"{}>{}</p>').format(*note) for note in notes)
             head = '<details class="notes"><summary>How to read this table</summary>{}</details>'
-            folded, notes = Markup(head).format(said), []
+            folded, notes = Markup(head).format(paragraphs), []
         table = grid.markup([Markup("<span{}>{}</span>").format(*note) for note in notes])
         scrolling = '<div class="table" role="region" aria-labelledby="{}" tabindex="0">{}</div>{}'
         return Markup(scrolling).format(grid.title_id, table, folded)
@@ -160,8 +160,8 @@ class Blocks:
 
     def _file(self, file: SavedFile) -> str:
         if file.says in self.left_out:
-            said = f"{html.escape(file.says)}: left out because it would make the page too large."
-            return f'<span class="said">{said}</span>'
+            sentence = f"{html.escape(file.says)}: left out because it would make the page too large."
+            return f'<span class="said">{sentence}</span>'
         self.files[file.says] = len(file.markup)
         return file.markup
 

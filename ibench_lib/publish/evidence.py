@@ -115,7 +115,7 @@ def _unvouched(runs: list[Row]) -> list[Sentence]:
             files[one["file"]] = None
             if run not in those[-1:]:
                 those.append(run)
-    said = []
+    sentences = []
     for kind, pattern in _UNVOUCHED.items():
         if kind in files_of:
             names, those = list(files_of[kind][0]), files_of[kind][1]
@@ -123,8 +123,8 @@ def _unvouched(runs: list[Row]) -> list[Sentence]:
                 *names[:_FILES_NAMED],
                 *([f"{len(names) - _FILES_NAMED} more"] if len(names) > _FILES_NAMED else []),
             ]
-            said.append(pattern.format(files=joined(named), runs=_whose(those, runs)))
-    return [Sentence(text, kind="said unvouched", element="p") for text in said]
+            sentences.append(pattern.format(files=joined(named), runs=_whose(those, runs)))
+    return [Sentence(text, kind="said unvouched", element="p") for text in sentences]
 
 
 def _status(run: Row) -> str:
@@ -133,8 +133,8 @@ def _status(run: Row) -> str:
     status = f"{run['status']}{step}{error}"
     if run["source"] is None:
         return status
-    said = f"{run['origin']}, not measured here: {run['source']}"
-    return said if run["status"] == "complete" else f"{status}; {said}"
+    origin = f"{run['origin']}, not measured here: {run['source']}"
+    return origin if run["status"] == "complete" else f"{status}; {origin}"
 
 
 def _server(run: Row) -> str:
@@ -175,8 +175,8 @@ def _experiments(runs: list[Row]) -> Html:
     blocks = []
     for (name, text, source, origin), those in files.items():
         what = f"{name}.yaml" if source is None else f"{name}, {NOT_MEASURED[origin]} ({source})"
-        said = f"{what}, as it was in {count(len(those), 'run')}"
-        blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
+        heading = f"{what}, as it was in {count(len(those), 'run')}"
+        blocks.append(f"<p>{_text(heading)}</p>{_pre(text)}")
     return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", *blocks) if runs else Html()
 
 
@@ -251,9 +251,9 @@ def _warnings(runs: list[Row]) -> Html:
     if not runs:
         return Html()
     blocks = []
-    for title, said in (("Warnings:", warned), ("Not captured:", missing)):
-        if said:
-            items = [Sentence(f"{text} ({_whose(those, runs)})") for text, those in said.items()]
+    for title, texts in (("Warnings:", warned), ("Not captured:", missing)):
+        if texts:
+            items = [Sentence(f"{text} ({_whose(those, runs)})") for text, those in texts.items()]
             blocks.append(Html(f"<p>{title}</p><ul>", *items, "</ul>"))
     title = f"Warnings ({len(warned)}), and what was not captured ({len(missing)})"
     return _folded("evidence-warnings", title, *(blocks or [sentence("There are none.")]))

@@ -112,9 +112,9 @@ def build_posts(
             builders.running.discard(process)
             if result is None:
                 result = PostFailed(f"post {post.name}: its process {ending(code)} and without a message")
-            if isinstance(result, PostFailed) and (said := killed_since(kills)):
+            if isinstance(result, PostFailed) and (memory_killed := killed_since(kills)):
                 hint = "give posts more memory, or build fewer at a time (--jobs); the previous page is kept"
-                result = PostFailed(f"{result.what}; {said}", hint=hint, detail=result.detail)
+                result = PostFailed(f"{result.what}; {memory_killed}", hint=hint, detail=result.detail)
             results[post.name] = result
             if not builders.stopped:
                 observer.post_ends(post, result)

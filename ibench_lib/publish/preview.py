@@ -30,8 +30,8 @@ _PAPER = theme.light("paper")
 
 def description(notebook: NotebookNode) -> str:
     """What the headline of an executed notebook says, as much as previews show; empty without a headline."""
-    said = [piece.text.strip() for piece in _headline(notebook) if isinstance(piece, Sentence) and _is_told(piece)]
-    text = " ".join(sentence if sentence.endswith((".", "”")) else f"{sentence}." for sentence in said)
+    sentences = [piece.text.strip() for piece in _headline(notebook) if isinstance(piece, Sentence) and _is_told(piece)]
+    text = " ".join(sentence if sentence.endswith((".", "”")) else f"{sentence}." for sentence in sentences)
     if len(text) <= _MOST_LETTERS:
         return text
     return text[: _MOST_LETTERS - 1].rsplit(" ", 1)[0] + "…"

@@ -171,7 +171,7 @@ def still_on(label: str, database: str) -> str:
 
 def left_by(manifest: Manifest) -> list[str]:
     """The sentences of `left_there` that a run has in its warnings."""
-    return [said for said in manifest.warnings if said.startswith("database ") and " is still on " in said]
+    return [warning for warning in manifest.warnings if warning.startswith("database ") and " is still on " in warning]
 
 
 def reset_binary_log(server: Server, variables: dict[str, str]) -> str | None:

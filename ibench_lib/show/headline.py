@@ -75,11 +75,11 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
     answers = (*names_of(frame), *names_of(metrics))
     rate, both = sources(*names_of(frame)), sources(*answers)
     strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
-    said = [
+    statements = [
         Sentence(text, both if _WITH in text else rate)
         for text in headline_statements(frame, post.bases, metrics, steps, drawn=_has_intervals(strips))
     ]
-    sentences = listed_sentences(said[:_MOST_SAID], said[_MOST_SAID:])
+    sentences = listed_sentences(statements[:_MOST_SAID], statements[_MOST_SAID:])
     if not strips:  # with nothing to compare it with, a result is its rate over time
         done = without_short(results(_of_steps(frame, steps).filter(pl.col("step_status") == "complete")))[0]
         strips, more = _over_time(post, steps, done)
@@ -204,7 +204,7 @@ def headline_statements(
     drawn : whether strips show the ratios with their intervals; of differences, only their costs are then said.
     """
     costs = {} if metrics is None else cost_ratios(metrics, bases)
-    said: list[str] = []
+    sentences: list[str] = []
     even: dict[tuple[str, str], dict[str, list[Ratio]]] = {}
     named = short_names(by_position(frame), bases.builds)
     to_base = against_base(frame, bases, ["throughput"])
@@ -229,26 +229,26 @@ def headline_statements(
                 for change in _changes(clear, ratios, bases, named)
             ]
             if drawn:
-                said += [f"{where}: {change.without_figures}{_WITH}{why})." for change, why in changes if why]
+                sentences += [f"{where}: {change.without_figures}{_WITH}{why})." for change, why in changes if why]
             else:
                 texts = [f"{change.text}{f'{_WITH}{why})' if why else ''}" for change, why in changes]
-                said.append(f"{where}, {rate_label(rows, step)}: {'; '.join(texts)}.{more}")
+                sentences.append(f"{where}, {rate_label(rows, step)}: {'; '.join(texts)}.{more}")
         elif ratios:
             even.setdefault((setup, _why_even(list(ratios.values()))), {})[step] = list(ratios.values())
         elif len(named) == 1:
             ((name, label),) = named.items()
             values, unit = measured(rows, name, step), rate_label(rows, step)
-            said += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
+            sentences += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
     not_known: dict[str, list[str]] = {}
     for (setup, why), of_steps in even.items():
         limits = smallest_said({step: detectable_said(ratios) for step, ratios in of_steps.items()})
         if limits:
-            said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
+            sentences.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
         else:
             not_known.setdefault(why, []).append(f"{joined(list(of_steps))}{f' in {setup}' if several else ''}")
-    if not said and len(not_known) == 1:
+    if not sentences and len(not_known) == 1:
         return [*(f"{why[0].upper()}{why[1:]}." for why in not_known), *short]
-    return [*said, *(f"{'; '.join(where)}: {why}." for why, where in not_known.items()), *short]
+    return [*sentences, *(f"{'; '.join(where)}: {why}." for why, where in not_known.items()), *short]
 
 
 def _why(
@@ -324,10 +324,10 @@ def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
     most = done.group_by("setup", "kind", "step").agg(pl.max("clients", "connections"))
     shared = most.filter(pl.col("connections") != pl.col("clients"))
     several = sorted(set(most.join(shared, on="kind", how="semi")["connections"]))
-    said = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
+    text = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
     if several:
-        said += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"
-    return [said]
+        text += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"
+    return [text]
 
 
 def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
@@ -347,13 +347,13 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
 def attentions(post: Selection) -> Html:
     """What must stand next to a verdict: that the runs have different hosts or load clients; empty if not."""
     subjects: tuple[Callable[..., list[str]], ...] = (host_statements, client_statements)
-    said = [
+    sentences = [
         Sentence(text, sources(*subject.asks), "loud")  # type: ignore[attr-defined]
         for subject in subjects
         for text in subject(*map(post.ask, subject.asks))  # type: ignore[attr-defined]
         if isinstance(text, Statement) and text.loud
     ]
-    return listed_sentences(said)
+    return listed_sentences(sentences)
 
 
 def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:

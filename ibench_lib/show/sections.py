@@ -73,12 +73,12 @@ def _skipped(post: Selection) -> tuple[Shown, ...]:
     shown = each(mine, skipped_table, by=[], nothing="Every file of the runs could be read.", palette=post.palette)
     if others.is_empty():
         return (shown,)
-    said = (
+    summary = (
         f"Also damaged: {count(others['run_id'].n_unique(), 'run')} of the experiment that this page does not show "
         f"(older runs of a cell, or runs that were not chosen)"
     )
     table = each(others, skipped_table, by=[], palette=post.palette, title="Damaged runs that are not shown")
-    head = Html(f'<details class="fold"><summary>{html.escape(said)}</summary>')
+    head = Html(f'<details class="fold"><summary>{html.escape(summary)}</summary>')
     return shown, Shown((head, *table.items, Html("</details>")), table.answers)
 
 

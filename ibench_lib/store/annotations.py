@@ -45,9 +45,9 @@ class Annotation(BaseModel):
         return moment if moment <= datetime.now(UTC) else datetime.min.replace(tzinfo=UTC)
 
     def __str__(self) -> str:
-        said = [f"excluded: {self.excluded}"] if self.excluded else []
-        said += [f"note: {self.note}"] if self.note else []
-        return "; ".join([*said, *(f"#{tag}" for tag in self.tags)]) or "nothing"
+        parts = [f"excluded: {self.excluded}"] if self.excluded else []
+        parts += [f"note: {self.note}"] if self.note else []
+        return "; ".join([*parts, *(f"#{tag}" for tag in self.tags)]) or "nothing"
 
 
 def read_annotation(run_dir: Path) -> Annotation | None:

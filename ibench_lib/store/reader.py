@@ -284,8 +284,8 @@ def documentation(name: str) -> str:
     widths = [max(len(row[place]) for row in columns) for place in (0, 1)]
     lines = []
     for column, kind, unit, meaning in columns:
-        said = f"{meaning} ({unit})" if unit else meaning
-        lines.append(f"    {column.ljust(widths[0])}  {kind.ljust(widths[1])}  {said}".rstrip())
+        described = f"{meaning} ({unit})" if unit else meaning
+        lines.append(f"    {column.ljust(widths[0])}  {kind.ljust(widths[1])}  {described}".rstrip())
     return f"{text}\n\nColumns\n" + "\n".join(lines)
 
 
@@ -667,8 +667,8 @@ def _hint(error: Exception) -> str | None:
     if missing and missing[1] in known and f"questions.{missing[1]}" not in text.split("LINE ")[-1]:
         given = [_GIVEN.get(name, f"${name}") for name in catalogue.parameters_in_order(f"questions.{missing[1]}")]
         return f"{missing[1]} is a question: FROM questions.{missing[1]}({', '.join(given)})"
-    said = re.search(r"(?m)^(?:Did you mean|Candidate).*(?:\n\t.*)*", text)
-    return re.sub(r"\s+", " ", said[0]) if said else None
+    hint = re.search(r"(?m)^(?:Did you mean|Candidate).*(?:\n\t.*)*", text)
+    return re.sub(r"\s+", " ", hint[0]) if hint else None
 
 
 def _name(name: str) -> str:

@@ -270,8 +270,8 @@ def _opened_archive(path: Path) -> Store:
     try:
         return Store(str(path), _Archive(str(path)), "")
     except (OSError, zipfile.BadZipFile) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else "not a zip file, or damaged"
-        raise LakeError(f"{path}: {said}", hint="`ibench runs push runs.zip` makes such a file") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a zip file, or damaged"
+        raise LakeError(f"{path}: {reason}", hint="`ibench runs push runs.zip` makes such a file") from error
 
 
 @contextlib.contextmanager

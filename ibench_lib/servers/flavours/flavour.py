@@ -335,8 +335,8 @@ def recognise(words: str) -> tuple[str, str] | None:
 
     A flavour whose mark occurs in the text takes precedence over flavours without a mark.
     """
-    said = words.lower()
-    claiming = [flavour for flavour in every() if flavour.mark is not None and flavour.mark in said]
+    lowered = words.lower()
+    claiming = [flavour for flavour in every() if flavour.mark is not None and flavour.mark in lowered]
     claiming.sort(key=lambda flavour: -len(flavour.mark or ""))
     for flavour in (*claiming, *(flavour for flavour in every() if flavour.mark is None)):
         version = flavour.version_in(words)

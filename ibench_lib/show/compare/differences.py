@@ -34,23 +34,23 @@ def differences(chosen: Pair) -> Html:
     two = [(place, one) for place, one in places if one.verdict == "too few runs"]
     single = [(place, one) for place, one in places if one.verdict == "noise unknown"]
     named = f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}."
-    said = [_paragraph(named, "selected_runs")]
+    paragraphs = [_paragraph(named, "selected_runs")]
     if judged:
         beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
-        said.append(
+        paragraphs.append(
             _paragraph(
                 f"{len(beyond)} of {len(judged)} comparisons differ clearly: B / A is below {WORSE} or above "
                 f"{BETTER}, and chance does not explain it. {_by_chance(judged)}",
                 "metric_values",
             )
         )
-        said.append(
+        paragraphs.append(
             _list(
                 beyond, "Rates first, then response times, then the rest; the largest differences first in each group:"
             )
         )
     if two:
-        said.append(
+        paragraphs.append(
             _paragraph(
                 f"In {len(two)} of {count(_with_a_ratio(places), 'comparison')}, a side has only two runs, and {RANGE}",
                 "metric_values",
@@ -58,19 +58,19 @@ def differences(chosen: Pair) -> Html:
         )
     if single:
         outside = [(place, one) for place, one in single if _is_outside(one)]
-        said.append(
+        paragraphs.append(
             _paragraph(
                 f"In {len(single)} of {_with_a_ratio(places)} comparisons, a side has only one run: the noise is "
                 "unknown, and nothing there counts as a difference.",
                 "metric_values",
             )
         )
-        said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
-    said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
-    said += [_paragraph(line, "step_throughput") for line in _long_values(chosen)[1]]
+        paragraphs.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
+    paragraphs += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
+    paragraphs += [_paragraph(line, "step_throughput") for line in _long_values(chosen)[1]]
     if chosen.not_compared:  # of what was chosen before the pair was, and so of no question of the pair's
-        said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
-    return Html("".join(said))
+        paragraphs.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
+    return Html("".join(paragraphs))
 
 
 def _with_a_ratio(found: list[Place]) -> int:

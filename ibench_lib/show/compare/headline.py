@@ -38,7 +38,7 @@ def pair_headline(chosen: Pair) -> Shown:
     titled: list[tuple[str, list[StripRow]]] = []
     rates_of: list[tuple[str, list[StripRow]]] = []
     judged = False
-    said: dict[str, list[str]] = {}
+    steps_of: dict[str, list[str]] = {}
     for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
         # The metrics of a table are judged together, here as there.
         of_step, of_responses = (
@@ -57,11 +57,11 @@ def pair_headline(chosen: Pair) -> Shown:
             of_rates = of_main[: sum(one.ratio is not None and one.metric.group == "rate" for one in main)]
             rates_of.append((where, of_rates if any(row.mark for row in of_rates) else of_main))
             if not any(one.verdict in DIFFERENT for one in main):
-                said.setdefault(f"{_no_difference(main)}.", []).append(where)
+                steps_of.setdefault(f"{_no_difference(main)}.", []).append(where)
     if not titled:
         nothing = "No step is complete for both A and B, so there is nothing to compare."
         return Shown((sentence(nothing, "metric_values"),))
-    texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
+    texts = [f"{joined(steps)}: {text}" for text, steps in steps_of.items()]
     sentences = [Sentence(text, link) for text in texts]
     sentences += [Sentence(text, sources("step_throughput")) for text in short]
     key = f"Each dot: B / A, with its interval. {FILLED} Costs are drawn only if they differ."

@@ -31,7 +31,7 @@ _OTHERS = (
 @asks("step_metrics", base=True)
 def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
     """For each step, the costs of an operation that differ most, and clearly, from the base's."""
-    base, said = bases(base), list[str]()
+    base, sentences = bases(base), list[str]()
     compared = 0
     shared: list[str] = []
     seen: list[Ratio] = []
@@ -55,15 +55,17 @@ def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
                     of_bases.setdefault(base.of(name), []).append(item)
         for of_group, items in of_bases.items():
             items.sort(key=lambda item: -item[0])
-            said.append(f"{setup}, {step}, compared with {named[of_group]}: {shortened([item for _, item in items])}.")
-    if compared and not said:
+            sentences.append(
+                f"{setup}, {step}, compared with {named[of_group]}: {shortened([item for _, item in items])}."
+            )
+    if compared and not sentences:
         limits = smallest_within([ratio.detectable for ratio in seen if ratio.detectable is not None])
-        said.append(
+        sentences.append(
             f"No cost per operation differs clearly from {base} ({count(compared, 'figure')} compared{limits})."
         )
     return [
         *noise_said(seen),
-        *said,
+        *sentences,
         *([_OTHERS.format(shortened(shared))] if shared else []),
         *_little_covered(long_enough),
         *short,

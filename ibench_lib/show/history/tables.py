@@ -304,6 +304,6 @@ def _single(ratios: Iterable[Ratio]) -> bool:
 
 def _meanings(columns: Sequence[str]) -> str:
     metrics = [METRICS[column.partition(" ")[0]] for column in columns]
-    said = dict.fromkeys(f"{one.name}: {one.doc}" for one in metrics if one.of == "step")
+    meanings = dict.fromkeys(f"{one.name}: {one.doc}" for one in metrics if one.of == "step")
     p99 = ["p99: 99 % of the responses took no longer"] if any(one.of == "operation" for one in metrics) else []
-    return f"{'; '.join([*said, *p99])}."
+    return f"{'; '.join([*meanings, *p99])}."

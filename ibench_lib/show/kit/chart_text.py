@@ -30,16 +30,16 @@ def describe(figure: dict[str, Any]) -> str:
     if not traces and (notes := [_plain(note["text"]) for note in layout.get("annotations", []) if note.get("text")]):
         return f"Empty chart: {'; '.join(notes)}."
     kinds = list(dict.fromkeys(_KINDS.get(trace.get("type", "scatter"), "other") for trace in traces))
-    said = [f"{_capital(' and '.join(kinds) or 'empty')} chart."]
+    sentences = [f"{_capital(' and '.join(kinds) or 'empty')} chart."]
     for axis, name in (("x", "horizontally"), ("y", "vertically")):
         titles = dict.fromkeys(_plain(title) for title in _axis_titles(layout, axis))
         if titles:
-            said.append(f"{_capital(name)}: {', '.join(titles)}.")
+            sentences.append(f"{_capital(name)}: {', '.join(titles)}.")
     lines = [line for trace in traces for line in _lines(trace) if line]
-    said += lines[:MOST_LINES]
+    sentences += lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
-        said.append(f"And {len(lines) - MOST_LINES} more.")
-    return " ".join(said)
+        sentences.append(f"And {len(lines) - MOST_LINES} more.")
+    return " ".join(sentences)
 
 
 def _axis_titles(layout: dict[str, Any], axis: str) -> Iterable[str]:

@@ -173,8 +173,8 @@ def _each(
     for value, below in parts.items():
         head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""
         if folded:
-            said = fold if isinstance(fold, str) else _what(below)
-            summary = f'{head} <span class="what">{html.escape(said)}</span>'
+            what = fold if isinstance(fold, str) else _what(below)
+            summary = f'{head} <span class="what">{html.escape(what)}</span>'
             items += [Html(f'<details class="fold"><summary>{summary}</summary>'), *below, Html("</details>")]
         else:
             items += [*([Html(head)] if head else []), *below]

@@ -133,9 +133,9 @@ def heat(titled: Sequence[tuple[str, Sequence[StripRow]]], caption: str, palette
             f'<tr><th scope="row">{html.escape(title)}</th>{_heat_cells(labels, rows, palette)}</tr>'
             for title, rows in part
         )
-        said = f"{caption}: {part[0][0]} to {part[-1][0]}" if abreast == 2 else caption
+        title_of = f"{caption}: {part[0][0]} to {part[-1][0]}" if abreast == 2 else caption
         figures.append(
-            f'<figure class="heat" tabindex="0"><table><caption>{html.escape(said)}</caption>'
+            f'<figure class="heat" tabindex="0"><table><caption>{html.escape(title_of)}</caption>'
             f"<thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table></figure>"
         )
     return figures
@@ -150,7 +150,7 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
         if row and row.mark:
             fill, ink = theme.palette(palette).paints(row.mark)
             style = f' style="background-color: {fill}; color: {ink}"'
-        said = (
+        shown = (
             f"{factor_text(row.found.value)}x"
             if row and row.found and row.found.value > 0
             else row.status
@@ -158,7 +158,7 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
             else ""
         )
         told = f' title="{html.escape(row.text)}"' if row else ""
-        cells.append(f"<td{style}{told}>{html.escape(said)}</td>")
+        cells.append(f"<td{style}{told}>{html.escape(shown)}</td>")
     return "".join(cells)
 
 
@@ -167,16 +167,16 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = "{m
 
     Such as: qr100: up to 8.60x faster with a21; l.i1: 0.82x, slower with a13. `pattern` is what stands behind a title.
     """
-    said = []
+    sentences = []
     for mark in ("good", "bad"):
         marked = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
         if marked:
             title, row = max(marked, key=lambda one: _size(one[1]))
             alike = sum(other == title for other, _ in marked)
             most = "" if alike < 2 or not row.found else "up to " if row.found.value > 1 else "down to "
-            said.append(f"{title}: {pattern.format(most=most, figure=row.figure, name=row.name or row.label)}")
-    if said:
-        return "; ".join(said)
+            sentences.append(f"{title}: {pattern.format(most=most, figure=row.figure, name=row.name or row.label)}")
+    if sentences:
+        return "; ".join(sentences)
     judged = [title for title, rows in titled if any(row.found and row.found.p is not None for row in rows)]
     if judged:
         return f"{shortened(judged, ', ')}: no difference found"

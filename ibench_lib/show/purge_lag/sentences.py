@@ -27,7 +27,9 @@ def purge_lag_statements(purge_lag_at_step_end: pl.DataFrame) -> list[str]:
         )
         for rows in alone
     ]
-    said = list(dict.fromkeys(text for texts in found for text in texts))
+    sentences = list(dict.fromkeys(text for texts in found for text in texts))
     if len(flavours) > 1:
-        said.insert(0, "Flavours of servers count the history differently, so each is only compared with its own kind.")
-    return said
+        sentences.insert(
+            0, "Flavours of servers count the history differently, so each is only compared with its own kind."
+        )
+    return sentences

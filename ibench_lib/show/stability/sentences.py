@@ -21,7 +21,7 @@ def stability_statements(rate_stability: pl.DataFrame) -> list[str]:
     Each run is judged by itself: what one run lost is not made up for by the others.
     """
     judged = complete(rate_stability).filter(pl.col("seconds_at_work") >= _ENOUGH_SECONDS)
-    said = []
+    sentences = []
     for setup, step, rows in columns_of(judged):
         stalled = []
         for name in by_position(rows):
@@ -36,19 +36,19 @@ def stability_statements(rate_stability: pl.DataFrame) -> list[str]:
                 f"{name} ({', '.join([_seconds(worst, runs, len(mine)), *caveats(mine)])})"
                 for _, name, worst, runs, mine in stalled
             ]
-            said.append(
+            sentences.append(
                 f"{setup}, {step}: throughput was below half of its own median for more than "
                 f"{100 * _SHARE:.0f} % of the "
                 f"seconds: {shortened(items, ', ')}."
             )
-    if not said and len(judged):
-        said.append(
+    if not sentences and len(judged):
+        sentences.append(
             f"In no step of a run was throughput below half of its median for more than {100 * _SHARE:.0f} % of the "
             f"seconds ({extent(judged)} of {_ENOUGH_SECONDS} s or more)."
         )
     if not len(judged) and len(complete(rate_stability)):
-        said.append(f"No step has {_ENOUGH_SECONDS} full seconds in which all clients were running.")
-    return [*said, *unfinished(rate_stability)]
+        sentences.append(f"No step has {_ENOUGH_SECONDS} full seconds in which all clients were running.")
+    return [*sentences, *unfinished(rate_stability)]
 
 
 def _seconds(worst: dict[str, Any], runs: int, of_runs: int) -> str:
