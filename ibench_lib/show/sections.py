@@ -12,7 +12,7 @@ from ibench_lib import plugins
 from ibench_lib.analysis.sweep import swept_steps
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, shortened
 from ibench_lib.paths import workload_folders, workload_modules
 from ibench_lib.show.kit.display import Html, Section, Shown, each, say, warnings
 from ibench_lib.show.made_from.sentences import (
@@ -58,11 +58,23 @@ def made_from(
                 nothing="There is no run.",
                 palette=post.palette,
             ),
-            each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=post.palette),
+            _gaps(post, complete),
             *_skipped(post),
             warnings(post.runs),
         )
     )
+
+
+def _gaps(post: Selection, complete: str) -> Shown:
+    """What is missing, folded behind a line that names its kinds; `complete` if nothing is."""
+    found = post.ask("gaps")
+    shown = each(found, gaps_table, by=[], nothing=post.nothing(complete), palette=post.palette)
+    if found.is_empty():
+        return shown
+    kinds = shortened(found["problem"].unique(maintain_order=True).to_list())
+    said = f"Missing in {found['dbms'].n_unique()} of {count(post.runs['dbms'].n_unique(), 'result')}: {kinds}"
+    head = Html(f'<details class="fold"><summary>{html.escape(said)}</summary>')
+    return Shown((head, *shown.items, Html("</details>")), shown.answers)
 
 
 def _skipped(post: Selection) -> tuple[Shown, ...]:

@@ -9,6 +9,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.display import Html, Section, Shown
 from ibench_lib.show.sections import made_from
 from ibench_lib.store import reader
+from tests.shared import lake_of
 from tests.synthetic import Run, write_runs
 
 pytestmark = pytest.mark.lake
@@ -34,3 +35,12 @@ def test_damaged_runs_of_the_experiment_that_are_not_shown_are_folded_and_counte
     assert elsewhere.run_id not in shown
     whole = markup_of(made_from(choose(reader.lake(workspace), "demo", runs=[older.run_id])))
     assert "Also damaged" not in whole and all(run.run_id in whole for run in (older, chosen, left))
+
+
+def test_what_is_missing_is_folded_behind_what_it_is() -> None:
+    whole, failed = Run(), Run("b", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0",))
+    shown = markup_of(made_from(choose(lake_of(whole, failed), "demo")))
+    _, _, folded = shown.partition("<summary>Missing in 1 of 2 results: step ")
+    assert "What is missing" in folded.partition("</details>")[0]
+    shown = markup_of(made_from(choose(lake_of(whole), "demo")))
+    assert "Missing in" not in shown and "Complete: no failed step, no missing second." in shown
