@@ -36,7 +36,7 @@ _NOTES = 120
 _SAID = re.compile(
     r'(<li(?: class="[^"]*")?|<p class="of-table"|<td class="gt_sourcenote"[^>]*><span class="gt_from_md")>([^<]+)'
 )
-_SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥▲▼])")
+_SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥])")
 _LONG = 60
 """A sentence of so many characters stands once in a page; further ones link to it."""
 _LABEL = 40

@@ -100,7 +100,7 @@ def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None
         "system.cy10ap1lag": ["2,000\n1.00x", "10,000\n1.00x", "2,500\n0.50x", "1,000\n1.00x"],
     }
     assert table_rows(page, "Clients of l.i0, cached")["system.cy10a"] == ["8.0", "10.0", "2.0", "25.0"]
-    assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 ▼"]
+    assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 slow"]
     assert sentences(page, "purge-lag") == [
         "One run of each: the noise is unknown.",
         "cached, l.i1: the history list at the end is over 1,000 and more than 10x the smallest (300 with "
@@ -308,13 +308,13 @@ def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, b
     page = open_page(browser, page_of(kernel, place, palette=palette)).page
     shown = page.evaluate(
         """[...document.querySelectorAll('main td')].map(cell => [
-            cell.textContent.trim().slice(-1), getComputedStyle(cell).backgroundColor, getComputedStyle(cell).color
+            cell.textContent.split(" ").pop(), getComputedStyle(cell).backgroundColor, getComputedStyle(cell).color
         ])"""
     )
     colours = PALETTES[palette]
-    for glyph, mark in (("▲", colours.of("good")), ("▼", colours.of("bad"))):
-        found = {(fill, ink) for last, fill, ink in shown if last == glyph}
-        assert found == {(rgb(mark[0]), rgb(mark[1]))}, glyph
+    for word, mark in (("faster", colours.of("good")), ("slower", colours.of("bad"))):
+        found = {(fill, ink) for last, fill, ink in shown if last == word}
+        assert found == {(rgb(mark[0]), rgb(mark[1]))}, word
 
 
 def rgb(colour: str) -> str:

@@ -67,6 +67,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str) -> Grid:
         "metric",
         ["A", "B", "B / A", "interval", "verdict", "would be found"],
         spanners=_sides(a, b, 1),
+        words={},
     )
     with_value = [one for one in shown if one.a or one.b]
     for one in with_value:

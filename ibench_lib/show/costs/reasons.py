@@ -102,7 +102,8 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
     meanings = "; ".join(f"{metric_of(column).label}: {metric_of(column).doc}" for column in columns)
     grid.notes = [
         f"Relative to {base}: throughput where it clearly differs, and costs (lower is better). Intervals are "
-        f"as in the table of throughput. ▲ better, ▼ worse: above {BETTER} or below {WORSE}, and not by chance.",
+        "as in the table of throughput.",
+        f"better, worse: above {BETTER} or below {WORSE}, and not by chance.",
         *([f"{meanings}."] if meanings else ["No difference found in any cost of these steps."]),
         *(["-: not captured, or too small to compare."] if missing else []),
         *(["Not marked where other processes used much of the CPU, which these figures include."] if doubtful else []),

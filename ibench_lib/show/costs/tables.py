@@ -34,8 +34,8 @@ _DEVICE = {
 _BY_STATISTICS = ("table_data", "table_index")
 _SIZES = ("table_data", "table_index", "dbgb1", "system", "undo", "redo", "temporary", "binary_log", "dbgb2")
 _OTHERS = (
-    f"▼ other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time in at least one run. csps, "
-    "cpups, cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
+    f"high, other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time in at least one run. "
+    "csps, cpups, cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
 )
 
 # Experts know most by their names.
@@ -145,7 +145,11 @@ def _table(frame: pl.DataFrame, name: str, title: str, metrics: Mapping[str, str
     """A row a dbms, a column a metric; `metrics` maps the name of each to its head."""
     step = frame["step"][0]
     grid = Grid(
-        grid_name(f"{name}.{step}", frame), grid_title(f"{title} {step}", frame), "dbms", list(metrics.values())
+        grid_name(f"{name}.{step}", frame),
+        grid_title(f"{title} {step}", frame),
+        "dbms",
+        list(metrics.values()),
+        words={"bad": "high"},
     )
     for dbms in by_position(frame):
         rows = rows_of(frame, dbms, step)

@@ -20,7 +20,7 @@ from ibench_lib.show.flame import exports
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.theme import Mark
+from ibench_lib.show.kit.theme import CHANGE_WORDS, Mark
 from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
 MOST_BYTES = 900_000
@@ -29,7 +29,7 @@ MOST_FUNCTIONS = 50
 _PLAIN_BYTES = 50_000
 _ALL = 10**9
 _TESTED = (
-    "▼ more CPU, ▲ less CPU in B: the interval of the change of own CPU excludes 0, with all functions judged "
+    "more, less: CPU in B; the interval of the change of own CPU excludes 0, with all functions judged "
     f"together. These come first. A function with fewer than {LEAST_SAMPLES} samples has no interval."
 )
 _NO_FUNCTION = {CUT_OFF, SMALL, NOT_TOLD_APART}
@@ -202,7 +202,7 @@ def functions_table(graph: Graph) -> Grid:
         columns = [graph.unit, "%", graph.unit, "%", "samples"]
         spanners = [("own", [0, 1]), ("with callees", [2, 3])]
     title = f"The {len(top)} functions {what} in {graph.where}" + ("" if two else f": {graph.sides[0].short}")
-    grid = Grid(f"functions.{graph.name}", title, "function", columns, spanners=spanners)
+    grid = Grid(f"functions.{graph.name}", title, "function", columns, spanners=spanners, words=CHANGE_WORDS)
     totals = graph.trie.totals_us[0] if graph.in_us else [float(one) for one in graph.trie.totals[0]]
     for name in top:
         cells: list[Cell] = []

@@ -105,8 +105,8 @@ def release_rates_to_before(frame: pl.DataFrame, history: History) -> Grid:
         grid.rows.append((build.text, cells))
     shown = [one for (of, *_), one in history.to_before.items() if of == line.label]
     grid.notes = [
-        "▲ ▼: the history of the step has a change at this release (see the sentences above). The mark belongs to that "
-        "change, not to this ratio alone.",
+        "better, worse: the history of the step has a change at this release (see the sentences above). The mark "
+        "belongs to that change, not to this ratio alone.",
         *(["[low, high] is the 95 % interval of a ratio of geometric means."] if any(one.p for one in shown) else []),
         *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in shown) else []),
     ]
@@ -231,7 +231,7 @@ def _none(rows: pl.DataFrame) -> Cell:
     if rows.is_empty():
         return Cell("no value", "status")
     if rows["missed"].any():
-        return Cell("missed its target", "sla_failed")
+        return Cell("target", "sla_failed")
     problems = rows["problem"].drop_nulls().unique().sort().to_list()
     return Cell(_LEFT_OUT.get(problems[0], "not complete") if problems else "not captured", "status")
 
@@ -281,9 +281,9 @@ def _base_notes(frame: pl.DataFrame, history: History, line: Line, shown: Mappin
         head: detectable_said([one for place, one in found.items() if place[1:3] == of]) for of, head in shown.items()
     }
     known = [f"{head} {limit}" for head, limit in limits.items() if limit]
-    marks = f"▲ ▼ better or worse: above {BETTER} or below {WORSE} of the oldest release, and not by chance."
+    marks = f"better, worse: above {BETTER} or below {WORSE} of the oldest release, and not by chance."
     if line.unfit:
-        marks = f"No ▲ or ▼ in this history: {line.unfit}."
+        marks = f"Nothing is marked in this history: {line.unfit}."
     return [
         _runs_note(frame),
         *filter(None, [method_said(found.values())]),

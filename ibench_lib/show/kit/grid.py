@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,36 +11,31 @@ from markupsafe import Markup
 
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.theme import GLYPHS, Mark
+from ibench_lib.show.kit.theme import WORDS, Mark
 
 GRID_MIME = "application/vnd.ibench.table+json"
 """What a cell's output has of a table next to its HTML: `Grid.data`."""
 
-_BETWEEN = re.compile(r"(?<=[\dx])\s?(?:\[[^\]]{3,40}\]|\([^)]{1,20} to [^)]{1,20}\))(?=[ ▲▼✕†‡]*$)")
+_BETWEEN = re.compile(r"(?<=[\dx])\s?(?:\[[^\]]{3,40}\]|\([^)]{1,20} to [^)]{1,20}\))(?=[ †‡]*$)")
 """An interval or a range behind a figure, at the end of a cell."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its text and, if it stands out, why. The mark's glyph is added to the text."""
+    """One cell: its text and, if it stands out, why. The table adds the word of the mark to the text."""
 
     text: str
     mark: Mark | None = None
-
-    @property
-    def shown(self) -> str:
-        """The text with the glyph of its mark."""
-        glyph = GLYPHS.get(self.mark) if self.mark else None
-        return f"{self.text} {glyph}" if glyph else self.text
 
 
 @dataclass
 class Grid:
     """A table. All text is plain text: it is escaped, never read as HTML or Markdown.
 
-    A note that begins with the glyph of a mark explains marks: it is drawn where the table has one of them.
-    `spanners` are heads of several columns next to each other, with their places. `left` are the places of columns of
-    words, True: of all. `palette` names the colours of marks; a post's tables have those of the post.
+    `words` are those of its marks; empty where the texts of marked cells say it themselves. A note that begins with
+    such words and a colon explains them: it is drawn where the table has one of them. `spanners` are heads of several
+    columns next to each other, with their places. `left` are the places of columns of words, True: of all. `palette`
+    names the colours of marks; a post's tables have those of the post.
     """
 
     name: str
@@ -52,6 +47,7 @@ class Grid:
     spanners: Sequence[tuple[str, Sequence[int]]] = ()
     left: bool | Sequence[int] = False
     palette: str = "default"
+    words: Mapping[Mark, str] = field(default_factory=lambda: WORDS)
 
     def __post_init__(self) -> None:
         theme.palette(self.palette)  # a wrong name is an error where the table is made, not where it is drawn
@@ -70,7 +66,7 @@ class Grid:
     def data(self) -> dict[str, Any]:
         """The table as plain values for JSON, of which `grid_of` makes it again."""
         rows = [[head, [[cell.text, cell.mark] for cell in cells]] for head, cells in self.rows]
-        return {**vars(self), "rows": rows}
+        return {**vars(self), "rows": rows, "words": dict(self.words)}
 
     def markup(self, notes: Sequence[Markup] | None = None) -> Markup:
         """The table element. `notes` stand below it, each a `span`; None: its own ones."""
@@ -140,20 +136,19 @@ class Grid:
     def _cell(self, cell: Cell, left: bool) -> Markup:
         kind = Markup(' class="gt_row gt_left"') if left else Markup()
         mark = Markup(' data-mark="{}"').format(theme.palette(self.palette).token(cell.mark)) if cell.mark else kind[:0]
-        text: str | Markup = cell.shown
+        text: str | Markup = cell.text
         if between := _BETWEEN.search(text):
             text = Markup("{}<i>{}</i>{}").format(text[: between.start()], between[0], text[between.end() :])
-        return Markup("<td{}{}>{}</td>").format(mark, kind, text)
+        word = self.words.get(cell.mark, "") if cell.mark else ""
+        return Markup("<td{}{}>{}{}</td>").format(mark, kind, text, f" {word}" if word else "")
 
     def _is_left(self, place: int) -> bool:
         return self.left if isinstance(self.left, bool) else place in self.left
 
     def _explains(self, note: str) -> bool:
         """Whether the note is on something else than marks, or one of the marks that it explains is in the table."""
-        if not note.startswith(tuple(GLYPHS.values())):
-            return True
-        shown = {glyph for glyph in GLYPHS.values() if glyph in note}
-        return any(cell.shown.endswith(tuple(shown)) for _, cells in self.rows for cell in cells)
+        explained = {mark for mark, word in self.words.items() if word in note.partition(":")[0].split(", ")}
+        return not explained or any(cell.mark in explained for _, cells in self.rows for cell in cells)
 
 
 def grid_of(data: dict[str, Any]) -> Grid:

@@ -34,7 +34,9 @@ LEAST = "≥"
 DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
 ALONE = "A ratio without an interval comes from one run; its noise is unknown."
-_MARKED = {"better": f"▲ above {BETTER}", "worse": f"▼ below {WORSE}"}
+RATE_WORDS: dict[Mark, str] = {"good": "faster", "bad": "slower", "sla_failed": "target missed"}
+"""The words of a table of `rate_cells`."""
+_MARKED = {"better": f"faster: above {BETTER}", "worse": f"slower: below {WORSE}"}
 _PERCENTILE = re.compile(r"(intended_|response_)?p\d+(_intended)?_m?s$")
 NOT_RECORDED = "not recorded"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one

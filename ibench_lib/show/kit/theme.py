@@ -113,7 +113,7 @@ def dark_colours() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of marks, by what their tokens begin with. A glyph next to a mark says the same as its colour."""
+    """The colours of marks, by what their tokens begin with. A word next to a mark says the same as its colour."""
 
     prefix: str = ""
 
@@ -132,7 +132,11 @@ class Palette:
 
 PALETTES: dict[str, Palette] = {"default": Palette(), "classic": Palette("classic-")}
 
-GLYPHS: dict[Mark, str] = {"good": "▲", "bad": "▼", "sla_failed": "✕"}
+WORDS: dict[Mark, str] = {"good": "better", "bad": "worse", "sla_failed": "missed"}
+"""What stands behind a marked figure, where its table has no words of its own: it says what the colour says."""
+
+CHANGE_WORDS: dict[Mark, str] = {"good": "less", "bad": "more"}
+"""The same for changes of a cost from A to B."""
 
 LINES = tuple(name for name in COLOURS if name.startswith("line-"))
 DASHES = ("solid", "dash", "dot", "dashdot")

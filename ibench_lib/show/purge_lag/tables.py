@@ -22,7 +22,7 @@ def purge_lag_table(frame: pl.DataFrame) -> Grid:
     """History list length right after the last client's end of each step (`purge_lag_at_step_end`)."""
     steps = steps_of(frame)
     title = grid_title("History list length at the end of each step", frame)
-    grid = Grid(grid_name("purge-lag-end", frame), title, "dbms", steps)
+    grid = Grid(grid_name("purge-lag-end", frame), title, "dbms", steps, words={"bad": "long"})
     for name in by_position(frame):
         grid.rows.append((name, []))
     flavours: dict[str, str | None] = dict(frame.select("dbms", "flavour").iter_rows())
@@ -42,7 +42,7 @@ def purge_lag_table(frame: pl.DataFrame) -> Grid:
             text = spread_text(rows_of(frame, name, step), column, METRICS["hll"].format)
             cells.append(Cell(text, "bad" if min(runs[name]) > limits[flavours[name]] else None))
     grid.notes = [
-        f"▼ over {FAR:.0f}x the shortest of its column{of}, and over {_LEAST:,}, in every run.",
+        f"long: over {FAR:.0f}x the shortest of its column{of}, and over {_LEAST:,}, in every run.",
         *spread_notes(frame, "history_list_length"),
     ]
     return grid

@@ -44,7 +44,7 @@ def sla_table(frame: pl.DataFrame) -> Grid:
                 text = value_text(mine, "rate", METRICS["throughput"].format)
                 cells.append(status or Cell(text, "sla_failed" if missed else None))
         grid.rows.append((name, cells))
-    grid.notes = [f"✕ below {SLA_SHARE} of the target, which is clients x rate.", *mark_notes(frame)]
+    grid.notes = [f"missed: below {SLA_SHARE} of the target, which is clients x rate.", *mark_notes(frame)]
     return grid
 
 

@@ -43,7 +43,13 @@ def _deviations() -> dict[str, Any]:
 def get_min_table(frame: pl.DataFrame) -> Grid:
     """Seconds of the first SELECT min(transactionid) of each step, worst client (`get_min`), to three decimals."""
     steps = steps_of(frame)
-    grid = Grid(grid_name("get-min-seconds", frame), grid_title("Seconds of get_min", frame), "dbms", steps)
+    grid = Grid(
+        grid_name("get-min-seconds", frame),
+        grid_title("Seconds of get_min", frame),
+        "dbms",
+        steps,
+        words={"bad": "slow"},
+    )
     best: dict[str, float] = {}
     for step in steps:
         of_step = [median(found) for name in by_position(frame) if (found := measured(frame, name, step, "get_min_s"))]
@@ -61,7 +67,7 @@ def get_min_table(frame: pl.DataFrame) -> Grid:
                 cells.append(status_cell(rows_of(frame, name, step)) or Cell("not measured", "status"))
         grid.rows.append((name, cells))
     grid.notes = [
-        f"▼ over {FAR:.0f}x the best of its column, in every run. Each figure is that of the slowest client.",
+        f"slow: over {FAR:.0f}x the best of its column, in every run. Each figure is that of the slowest client.",
         *spread_notes(frame, "get_min_s"),
     ]
     return grid

@@ -13,6 +13,7 @@ from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
+    RATE_WORDS,
     base_head,
     interval_notes,
     mark_notes,
@@ -34,6 +35,7 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     found, ratios = rate_cells(frame, "ops_per_s", ",.0f", base)
     for name in by_position(frame):
         grid.rows.append((base_head(name, base), [found[step, name] for step in steps]))
+    grid.words = RATE_WORDS
     grid.notes = [
         "A step is named after its number of requesters. The step control repeats the first measured step of its run "
         "after all others: control.t4 repeats t4.",

@@ -16,6 +16,7 @@ from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
+    RATE_WORDS,
     base_head,
     factor_text,
     interval_notes,
@@ -52,6 +53,7 @@ def sysbench_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
         if any(cell.text != "-" for cell in means):
             grid.rows.append((f"all {len(tests)} of {group}", means))
             has_groups = True
+    grid.words = RATE_WORDS
     grid.notes = [
         "A transaction is one event of the test: with oltp_point_select it is a single SELECT.",
         *(

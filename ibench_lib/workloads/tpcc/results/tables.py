@@ -15,6 +15,7 @@ from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
     LEAST,
+    RATE_WORDS,
     base_head,
     interval_notes,
     least_notes,
@@ -24,6 +25,7 @@ from ibench_lib.show.kit.table_cells import (
     status_cell,
     value_cells,
 )
+from ibench_lib.show.kit.theme import Mark
 
 _LAST_BUCKET = 10
 
@@ -42,6 +44,7 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
         rows = rows_of(frame, name, step)
         cells = [found[step, name], *value_cells(rows, *others), status_cell(rows) or _growth(rows)]
         grid.rows.append((base_head(name, base), cells))
+    grid.words = RATE_WORDS
     grid.notes = [
         "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
         "NOTPM is not tpmC: nothing here was audited.",
@@ -73,7 +76,8 @@ def transaction_types_table(frame: pl.DataFrame) -> Grid:
     spanners = [("intended", [len(columns) - 2, len(columns) - 1])] if paced else []
     spanners.append(("repeats after", list(range(len(columns), len(columns) + len(repeats)))))
     columns += repeats
-    grid = Grid(grid_name(f"types.{step}.{name}", frame), title, "type", columns, spanners=spanners)
+    words: dict[Mark, str] = {"bad": "missed"}
+    grid = Grid(grid_name(f"types.{step}.{name}", frame), title, "type", columns, spanners=spanners, words=words)
     for operation in frame["operation"].unique(maintain_order=True):
         of_type = frame.filter(pl.col("operation") == operation).with_columns(
             **{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in times}
@@ -104,8 +108,8 @@ def transaction_types_table(frame: pl.DataFrame) -> Grid:
         "Response times include all repeats of a transaction. A percentile needs enough responses: p99 needs 100.",
         *(["intended: from when a transaction of the paced terminals was due."] if paced else []),
         *least_notes(frame),
-        "▼ a share below what the specification demands (payment 43 %, others 4 %), or a p90 above its limit (5 s, "
-        "stock level 20 s), in the median run.",
+        "missed: a share below what the specification demands (payment 43 %, others 4 %), or a p90 above its limit "
+        "(5 s, stock level 20 s), in the median run.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
