@@ -1,4 +1,4 @@
-"""Pages of lakes of all sizes: nothing lies on anything else or outside of the page, and a chart comes early."""
+"""Pages of lakes of all sizes: nothing lies on anything else or outside of page and paper, a chart comes early."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
-from tests.publish.browsing import first_chart_px, misplaced, open_post, serious_violations
+from tests.publish.browsing import first_chart_px, misplaced, open_post, print_on_paper, serious_violations
 from tests.publish.posting import SharedKernel, page_of, with_notebook
 from tests.synthetic import Run, write_runs
 
@@ -102,6 +102,10 @@ def test_a_page_is_in_order_at_both_widths(case: str, home: Workspace, kernel: S
             assert page.locator(".headline figure").count() == 0
         else:
             assert first is not None and first <= limit
+    print_on_paper(page)
+    assert misplaced(page) == [], "printed from a narrow window"
+    page.emulate_media(media="screen")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert serious_violations(page) == []
 
 

@@ -20,6 +20,7 @@ from tests.publish.browsing import (
     new_context,
     open_page,
     open_post,
+    print_on_paper,
     sentences,
     serious_violations,
     table_rows,
@@ -274,10 +275,7 @@ def test_the_keyboard_reaches_links_tables_and_folded_parts(demo: Path, browser:
 @pytest.mark.long
 def test_on_paper_every_chart_is_there_and_nothing_is_cut(demo: Path, browser: Browser, tmp_path: Path) -> None:
     page = open_page(browser, demo).page  # not scrolled: most charts are not drawn yet
-    page.emulate_media(media="print")
-    page.set_viewport_size({"width": 703, "height": 1000})  # A4 less its margins
-    page.wait_for_selector("body[data-unpacked]")
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    print_on_paper(page)
     cut = page.evaluate(
         """[...document.querySelectorAll('figure.chart')].filter(chart => {
             const drawn = chart.querySelector('.main-svg');
