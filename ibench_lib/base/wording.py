@@ -27,6 +27,11 @@ def joined(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
+def capital(text: str) -> str:
+    """The text with its first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
 def ending(status: int) -> str:
     """What became of a process, by its return code: was killed by SIGKILL, ended with exit code 3."""
     return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"

@@ -218,24 +218,27 @@ def _fitted(page: str, most_bytes: int) -> bytes:
 
 
 class _Headings(HTMLParser):
-    """Collects (id, text) of h3 elements."""
+    """Collects (id, text) of h3 elements, without what a part is in words: a table of contents has little room."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, str]] = []
         self._open: str | None = None
+        self._in_words = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "h3":
             self._open = dict(attrs).get("id")
             if self._open:
                 self.found.append((self._open, ""))
+        self._in_words = ("class", "words") in attrs
 
     def handle_data(self, data: str) -> None:
-        if self._open:
+        if self._open and not self._in_words:
             name, text = self.found[-1]
             self.found[-1] = (name, text + data)
 
     def handle_endtag(self, tag: str) -> None:
+        self._in_words = False
         if tag == "h3":
             self._open = None

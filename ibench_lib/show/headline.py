@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,7 @@ from ibench_lib.analysis.frames import (
     rate_label,
     repeats,
     rows_of,
+    step_text,
     steps_of,
     without_short_steps,
 )
@@ -29,9 +31,9 @@ from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
-from ibench_lib.base.wording import NOT_MEASURED, count, joined
+from ibench_lib.base.wording import NOT_MEASURED, capital, count, joined
 from ibench_lib.metrics import Better
-from ibench_lib.show.configurations.legend import legend
+from ibench_lib.show.configurations.legend import legend, option_words
 from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
 from ibench_lib.show.kit.sparklines import sparklines
@@ -66,7 +68,9 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
     metrics = post.ask("step_metrics")
     answers = (*names_of(frame), *names_of(metrics))
     rate, both = sources(*names_of(frame)), sources(*answers)
-    strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
+    strips = strips_of(
+        frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame), words=_option_words(post, frame)
+    )
     said = [
         f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
         for text in headline_statements(frame, post.bases, metrics, steps, drawn=_HAS_INTERVALS in strips)
@@ -120,14 +124,20 @@ def opening(
             frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips += strips_of(
-            frame, post.bases, post.palette, Figure(column, label, better), steps, preparing_steps(rates)
-        )
+        figure, words = Figure(column, label, better), _option_words(post, frame)
+        strips += strips_of(frame, post.bases, post.palette, figure, steps, preparing_steps(rates), words)
     if over_time:
         drawn, more = _over_time(post, steps)
         strips += drawn
         answers = (*answers, *more)
     return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options).markup, answers)
+
+
+def _option_words(post: Selection, frame: pl.DataFrame) -> dict[str, str]:
+    """What tells configurations apart in words (`config_diff`), where there are several."""
+    if by_position(frame)[1:]:
+        return option_words(post.ask("config_diff"), post.bases)
+    return {}
 
 
 def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[str, tuple[str, ...]]:
@@ -423,18 +433,21 @@ def strips_of(
     figure: Figure = Figure(),
     steps: Sequence[str] = (),
     last: Collection[str] = (),
+    words: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The strips of all steps in which something is compared, or of `steps`, on one axis: HTML, empty if none is.
 
     More than a screen has room for are a heat map, without intervals.
-    Those of `last`, which only prepare what others measure, come after the others.
+    Those of `last`, which only prepare what others measure, come after the others. `words` are those that stand before
+    the name of a dbms.
     """
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
-    labels = {name: _label(name, label, bases) for name, label in named.items()}
+    labels = {name: _label(name, label, bases, words.get(name, "")) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
     titled: list[tuple[str, list[StripRow]]] = []
     places_of: list[tuple[str, list[StripRow]]] = []
+    in_words: list[tuple[str, list[StripRow]]] = []
     of_bases = False
     # The noise is that of all steps, as in the tables.
     places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
@@ -442,15 +455,22 @@ def strips_of(
         names = by_position(rows)
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [
-                _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure)
+                replace(
+                    _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure),
+                    name=name if bases.by_build else named[name],
+                )
                 for name in bases.ordered(names)
                 if bases.by_build or name != bases.first
             ]
             of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
             last_words = f" {rows[figure.of][0]}" if figure.of else ""
-            where = f"{f'{setup}, ' if several else ''}{step}"
-            titled.append((f"{where}, {figure.label or rate_label(rows, step)}{last_words}", of_step))
-            places_of.append((f"{where}, {figure.label}{last_words}" if figure.label else where, of_step))
+            before = f"{setup}, " if several else ""
+            label = f", {figure.label}{last_words}" if figure.label else ""
+            rate = label or f", {rate_label(rows, step)}{last_words}"
+            name = step_text(rows, step)
+            titled.append((f"{before}{name if before or name == step else capital(name)}{rate}", of_step))
+            places_of.append((f"{before}{step}{label}", of_step))
+            in_words.append((f"{before}{step_text(rows, step, '{words} ({step})')}{label}", of_step))
     if not titled:
         return ""
     whose = str(bases) if bases.chain else named.get(bases.first, bases.first)
@@ -466,20 +486,32 @@ def strips_of(
         note = f"Each {what}: the ratio to {whose}. One run of each: the noise is unknown."
     if not many:
         note += arrows_said(shown)
-    pictures = heat(places_of, figure.label or "Relative rates", palette) if many else strips(titled, palette)
+    if many:  # columns have no room for words
+        short = {labels[name]: _label(name, label, bases) for name, label in named.items()}
+        places_of = [(title, [replace(row, label=short[row.label]) for row in rows]) for title, rows in places_of]
+        pictures = heat(places_of, figure.label or "Relative rates", palette)
+    else:
+        pictures = strips(titled, palette)
+    found = finding(in_words)
+    if not several and not found.startswith(tuple(title for title, _ in places_of)):
+        found = capital(found)
     return (
-        f'<p class="finding">{html.escape(finding(places_of))}</p>'
+        f'<p class="finding">{html.escape(found)}</p>'
         f'<div class="strips">{"".join(pictures)}</div><p class="key">{html.escape(note)}</p>'
     )
 
 
-def _label(name: str, label: str, bases: Bases) -> str:
-    """With a base for each build, the base of a build stands above its other configurations, which are indented."""
+def _label(name: str, label: str, bases: Bases, words: str = "") -> str:
+    """What tells a configuration from others, then its name.
+
+    With a base for each build, the base of a build stands above its other configurations, which are indented.
+    """
+    before = f"{words} · " if words else ""
     if not bases.by_build:
-        return f"{label} (base)" if name in bases.names else label
+        return f"{label} (base)" if name in bases.names else before + label
     build = bases.builds.get(name, "")
     config = label.removeprefix(f"{build}.")
-    return f"{build}: {config}" if name in bases.names else f"{_INDENT}{config}"
+    return f"{build}: {config}" if name in bases.names else f"{_INDENT}{before}{config}"
 
 
 def _row(
@@ -491,5 +523,5 @@ def _row(
     found = ratios.get(place)
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
     status = "" if found else joined(statuses) or "no base"
-    words = {"words": RATE_WORDS} if figure.column == "throughput" else {}
-    return StripRow(label, found, status, figure.better, **words, name=name if bases.by_build else label)
+    row = StripRow(label, found, status, figure.better)
+    return replace(row, words=RATE_WORDS) if figure.column == "throughput" else row

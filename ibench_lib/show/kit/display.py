@@ -20,7 +20,7 @@ from ibench_lib.analysis import frames
 from ibench_lib.analysis.run_warnings import KindOfWarning, kinds_of_warnings, runs_warned
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
-from ibench_lib.base.wording import count, joined
+from ibench_lib.base.wording import capital, count, joined
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.show.kit.drawing import Drawing, drawing_of
 from ibench_lib.show.kit.grid import Grid
@@ -116,7 +116,12 @@ def draw(
     given = {"base": post.bases, "palette": post.palette, "a": post.bases.first, "b": getattr(post, "other", "")}
     asked: dict[str, str] = getattr(first, "asked", {})
     given |= {name: post.ask(question) for name, question in asked.items() if name not in options}
-    return _each(frame, functions, given, **(_SHOWN | declared | options))
+    shown = _SHOWN | declared | options
+    words: dict[str, str] = {}
+    if shown["heading"] == "step" and getattr(first, "long", False):
+        rates = post.ask("step_throughput")
+        words = {step: frames.step_text(rates, step, "{words}") for step in frames.steps_of(rates)}
+    return _each(frame, functions, given, words, **shown)
 
 
 _SHOWN = {"by": "setup", "heading": None, "anchor": "", "nothing": "Nothing to show.", "fold": False}
@@ -147,13 +152,16 @@ def each(
     options : passed to each function.
     """
     given = {"palette": palette}
-    return _each(frame, functions, given, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options)
+    return _each(
+        frame, functions, given, {}, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options
+    )
 
 
 def _each(
     frame: pl.DataFrame,
     functions: Sequence[Callable[..., Grid | go.Figure]],
     given: Mapping[str, Any],
+    words: Mapping[str, str],
     *,
     by: str | Sequence[str],
     heading: str | None,
@@ -162,7 +170,7 @@ def _each(
     fold: bool | str,
     **options: Any,
 ) -> Shown:
-    """As `each`; of `given`, each function gets what it has a parameter for."""
+    """As `each`; of `given`, each function gets what it has a parameter for. `words` are those of headings."""
     if frame.is_empty():
         return Shown((sentence(nothing),), names_of(frame))
     parts: dict[str, list[Item]] = {}
@@ -179,7 +187,7 @@ def _each(
     )
     items: list[Item] = []
     for value, below in parts.items():
-        head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""
+        head = _heading(value, anchor, words.get(value, value)) if heading else ""
         if folded:
             said = fold if isinstance(fold, str) else _what(below)
             summary = f'{head} <span class="what">{html.escape(said)}</span>'
@@ -187,6 +195,14 @@ def _each(
         else:
             items += [*([Html(head)] if head else []), *below]
     return Shown(tuple(items), names_of(frame))
+
+
+def _heading(value: str, anchor: str, words: str) -> str:
+    """What a part is in words, if they are other ones, before its name: a table of contents has the name only."""
+    text = html.escape(value)
+    if words != value:
+        text = f'<span class="words">{html.escape(capital(words))} · </span><span class="code">{text}</span>'
+    return f'<h3 id="{html_id(f"{value}.{anchor}")}">{text}</h3>'
 
 
 def _coloured(item: Item, palette: str) -> Item:

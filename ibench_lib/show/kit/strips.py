@@ -218,7 +218,7 @@ def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "def
     )
 
 
-_COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share in (22, 39, 24, 15)), "</colgroup>"))
+_COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share in (26, 36, 23, 15)), "</colgroup>"))
 
 
 def _plot(shapes: str, height: int) -> str:
