@@ -24,6 +24,7 @@ from ibench_lib.publish.notebook import tags
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.pictures import picture_of
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
@@ -46,9 +47,9 @@ _COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
 
 @dataclass
 class Blocks:
-    """Makes blocks, and remembers what a page has once: number and ids of charts, style of tables, long sentences.
+    """Makes blocks, and remembers what a page has once: ids of charts, style of tables, long sentences.
 
-    `evidence` are the names of the answers whose SQL and data the page has.
+    `charts` is the number of those that need zoom, `evidence` has the names of answers whose SQL and data the page has.
     """
 
     evidence: frozenset[str] = frozenset()
@@ -125,13 +126,19 @@ class Blocks:
         return f"{found[1]}{anchor}>{text}"
 
     def _chart(self, figure: dict[str, Any]) -> str:
-        """A chart as data for the page's own script: inert until that draws it."""
-        self.charts += 1
+        """A chart as a picture; one that needs zoom as data for the page's own script: inert until that draws it."""
         layout = dict(figure.get("layout", {}))
         meta = layout.get("meta") or {}
         title = str(meta.get("title", "Chart"))
         name = self._unique(f"chart.{html_id(title)}")
         width = "half" if meta.get("width") == "half" else "full"
+        if picture := picture_of(figure):
+            return (
+                f'<figure class="picture {width}" id="{name}"><figcaption>{html.escape(title)}</figcaption>'
+                f'<div role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text">{picture}</div>'
+                f'<p class="alt" id="{name}.text">{html.escape(describe(figure))}</p></figure>'
+            )
+        self.charts += 1
         layout.pop("title", None)
         layout["margin"] = {**layout.get("margin", {}), "t": 28}
         data = [_evenly_spaced(trace, layout) for trace in figure.get("data", [])]
