@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
-from ibench_lib.publish.page import PageText, parted, render
+from ibench_lib.publish.page import PageText, _Headings, parted, render
 from ibench_lib.show.kit.theme import COLOURS, PALETTES, TLDR_PLACE, TLDR_REST
 from tests.publish.browsing import (
     UNNAMED_TABLE,
@@ -331,3 +331,11 @@ def test_a_long_tldr_goes_on_below_the_first_picture() -> None:
         page = render(notebook, PageText("Title", "Author", date(2026, 11, 21), bullets, {})).decode()
         found = re.findall(r"bullet (\d)|<(figure)>", page[page.index("<main") :])
         assert " ".join("".join(one) for one in found) == order
+
+
+def test_a_table_of_contents_has_the_names_of_steps_without_words() -> None:
+    found = _Headings()
+    found.feed(
+        '<h3 id="x"><span class="words">Range queries · </span><span class="code">qr100</span></h3><h3 id="y">z</h3>'
+    )
+    assert found.found == [("x", "qr100"), ("y", "z")]

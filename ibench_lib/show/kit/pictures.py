@@ -1,7 +1,7 @@
 """Charts that need no zoom as SVG and HTML: they need no script, and take their room of the page at any width.
 
-What has categories is a list of rows, each with its bar or its dots on one axis. Lines are a panel, or a panel for each
-of more than `MOST_TOGETHER` results, all on the same axes.
+What has categories is a list of rows, each with its bar or its dots on one axis; a heat map of texts is a table. Lines
+are a panel, or a panel for each of more than `MOST_TOGETHER` results, all on the same axes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def picture_of(figure: dict[str, Any]) -> str | None:
     meta, notes = layout.get("meta"), [str(note.get("text", "")) for note in layout.get("annotations", [])]
     if not isinstance(meta, dict) or "title" not in meta or any(name[1:5] == "axis" and name[5:] for name in layout):
         return None
+    if [trace.get("type") for trace in data] == ["heatmap"] and data[0].get("text") and "coloraxis" in layout:
+        return _heat(data[0], layout)
     if any(trace.get("type", "scatter") not in ("scatter", "bar") for trace in data):
         return None
     below = "".join(f'<p class="key">{_text(note)}</p>' for note in notes)
@@ -45,7 +47,9 @@ def picture_of(figure: dict[str, Any]) -> str | None:
     if any(layout.get(f"{axis}axis", {}).get("type") == "category" for axis in "xy") or data[0].get("type") == "bar":
         return None if any("lines" in mode for mode in modes) else _rows(data, layout) + below
     # Bands of dips and names of panels belong to rates of single seconds.
-    if notes or layout.get("shapes") or any(len(values_of(trace.get("x"))) > MOST_POINTS for trace in data):
+    if notes or layout.get("shapes") or not all(trace.get("x") for trace in data):
+        return None
+    if any(len(values_of(trace.get("x"))) > MOST_POINTS for trace in data):
         return None
     return _lines(data, layout)
 
@@ -226,6 +230,38 @@ def _tick_texts(scale: _Scale, y: int, apart: float = 9.0) -> str:
             texts.append(f'<text class="tick {side}" x="{at:.2f}%" y="{y}">{_text(text)}</text>')
             last = at
     return "".join(texts)
+
+
+def _heat(trace: dict[str, Any], layout: dict[str, Any]) -> str:
+    """A table of the texts of a heat map on the colours of good and bad; a row without cells is a heading."""
+    _, (_, bad), _, (_, good), _ = layout["coloraxis"]["colorscale"]
+    most = float(layout["coloraxis"]["cmax"])
+    heads = [_bare(text) for text in layout["xaxis"].get("ticktext") or trace["x"]]
+    body = []
+    for label, texts, values, told in zip(
+        layout["yaxis"].get("ticktext") or trace["y"], trace["text"], trace["z"], trace["hovertext"], strict=True
+    ):
+        name = html.escape(_bare(label))
+        if not texts:
+            body.append(f'<tr class="group"><th scope="rowgroup" colspan="{1 + len(heads)}">{name}</th></tr>')
+            continue
+        cells = []
+        for text, value, said in zip(texts, values, told, strict=False):
+            share = round(100 * min(abs(value or 0) / most, 1))
+            colour = _paint(good if (value or 0) > 0 else bad)
+            style = f' style="background-color: color-mix(in srgb, {colour} {share}%, transparent)"' if share else ""
+            cells.append(f'<td{style} title="{_text(said)}">{_text(text)}</td>')
+        body.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>')
+    columns = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
+    return (
+        f'<div class="heat" tabindex="0"><table><thead><tr><td></td>{columns}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _bare(label: Any) -> str:
+    """A label without the tags that plotly reads."""
+    return html.unescape(re.sub(r"</?b>", "", str(label).replace("<br>", " ")))
 
 
 @dataclass

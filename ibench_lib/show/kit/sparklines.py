@@ -16,7 +16,7 @@ from ibench_lib.base.wording import count
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.strips import picture
 
-ALONE_PX, WIDTH_PX = 420, 320
+ALONE_PX, WIDTH_PX = 420, 285
 MOST = 6
 """Pictures of a first screen, at most."""
 

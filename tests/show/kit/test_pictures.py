@@ -90,6 +90,22 @@ def test_dots_of_a_metric_stand_on_a_logarithmic_axis_with_their_verdict() -> No
     assert "2 unclear" in markup and 'fill="var(--paper,' in markup
 
 
+def test_a_heat_map_of_texts_is_a_table_whose_colours_grow_with_the_ratio() -> None:
+    figure = go.Figure(
+        go.Heatmap(
+            x=["a", "b"], y=["points:", "scan"], z=[[None, None], [-1.0, 0.5]], text=[[], ["0.5", "1.4"]],
+            hovertext=[[], ["a: half", "b: more"]], coloraxis="coloraxis",
+        )
+    )  # fmt: skip
+    stops = [series(place)[0] for place in range(5)]
+    scale = {"cmin": -1, "cmax": 1, "colorscale": [[place / 4, colour] for place, colour in enumerate(stops)]}
+    labels = {"tickvals": ["points:", "scan"], "ticktext": ["<b>points</b>", "&lt;scan&gt;"]}
+    markup = drawn(figure, coloraxis=scale, yaxis=labels) or ""
+    assert re.findall(r"<th [^>]*>([^<]*)<", markup) == ["a", "b", "points", "&lt;scan&gt;"]
+    assert re.findall(r"(line-\d),\S* (\d+)%", markup) == [("line-2", "100"), ("line-4", "50")]
+    assert re.findall(r'title="([^"]*)"', markup) == ["a: half", "b: more"]
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(0.01234, "0.0123"), (0, "0"), (999, "999"), (1200, "1.2k"), (34_000, "34k"), (1.5e6, "1.5M")]
 )
