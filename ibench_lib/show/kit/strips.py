@@ -211,7 +211,7 @@ def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "def
     ticks = "".join(f'<text class="tick" x="{x}" y="12">{tick:g}x</text>' for tick, x in places.items())
     body = "".join(_drawn(row, axis, lines, palette) for row in rows)
     return (
-        f'<figure class="strip"><figcaption>{html.escape(title)}</figcaption>'
+        f'<figure class="strip"><figcaption>{named(title)}</figcaption>'
         f'<table class="ratios" style="width: 100%; table-layout: fixed">{_COLUMNS}<tbody>{body}'
         f'<tr class="axis" aria-hidden="true"><td></td>{_plot(ticks, _AXIS_PX)}<td></td><td></td></tr>'
         "</tbody></table></figure>"
@@ -224,6 +224,14 @@ _COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share 
 def _plot(shapes: str, height: int) -> str:
     svg = f'<svg width="100%" height="{height}" overflow="visible" aria-hidden="true">{shapes}</svg>'
     return f'<td class="along">{svg}</td>'
+
+
+def named(text: str) -> str:
+    """Markup of a name: of `words · code, more` the code is quiet. A style sheet puts the dot there."""
+    words, _, rest = text.partition(" · ")
+    code, comma, more = rest.partition(",")
+    quiet = f'<span class="code"> {html.escape(code)}</span>' if code else ""
+    return f"{html.escape(words)}{quiet}{comma}{html.escape(more)}"
 
 
 def picture(title: str, shapes: Iterable[str], width: int, height: int, said: str, kind: str = "") -> str:
@@ -273,7 +281,7 @@ def _drawn(row: StripRow, axis: _Axis, lines: str, palette: str) -> str:
             parts.append(f'<circle cx="{axis.x(found.value)}" cy="{middle}" r="4.5" fill="{fill}" stroke="{colour}"/>')
     kind = "figure clear" if row.clear else "figure"
     return (
-        f'<tr title="{html.escape(f"{row.label}: {row.text}")}"><th scope="row">{html.escape(row.label)}</th>'
+        f'<tr title="{html.escape(f"{row.label}: {row.text}")}"><th scope="row">{named(row.label)}</th>'
         f'{_plot("".join(parts), _ROW_PX)}<td class="{kind}" style="color: {colour}">{html.escape(row.figure)}</td>'
         f'<td class="between">{html.escape(row.between)}</td></tr>'
     )

@@ -13,6 +13,7 @@ from ibench_lib.show.kit.strips import (
     arrows_said,
     finding,
     heat,
+    named,
     span_of,
     strip,
     strips,
@@ -153,3 +154,9 @@ def test_an_axis_names_values_that_leave_each_other_room() -> None:
     assert [tick.text for tick in drawn(StripRow("a", CLEAR), span=1.3).findall(".//text")] == [
         "0.8x", "0.91x", "1x", "1.1x", "1.25x",
     ]  # fmt: skip
+
+
+def test_of_a_name_in_words_the_code_is_quiet() -> None:
+    assert named("<load>, rows/s") == "&lt;load&gt;, rows/s"
+    assert named("1x, 4 requesters · t4, ops/s") == '1x, 4 requesters<span class="code"> t4</span>, ops/s'
+    assert named("lag 100 … · a13") == 'lag 100 …<span class="code"> a13</span>'
