@@ -38,7 +38,7 @@ from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
-from ibench_lib.show.kit.strips import COLOURED, FILLED, RATE_WORDS, StripRow, arrows_said, finding, heat, strips
+from ibench_lib.show.kit.strips import COLOURED, FILLED, RATE_WORDS, StripRow, arrows_said, begun, finding, heat, strips
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
@@ -492,9 +492,7 @@ def strips_of(
         pictures = heat(places_of, figure.label or "Relative rates", palette)
     else:
         pictures = strips(titled, palette)
-    found = finding(in_words)
-    if not several and not found.startswith(tuple(title for title, _ in places_of)):
-        found = capital(found)
+    found = begun(finding(in_words), {str(code) for setup, step, _ in places for code in (setup, step)})
     return (
         f'<p class="finding">{html.escape(found)}</p>'
         f'<div class="strips">{"".join(pictures)}</div><p class="key">{html.escape(note)}</p>'

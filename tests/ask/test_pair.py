@@ -206,8 +206,8 @@ def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page)
 @pytest.mark.long
 def test_the_page_s_charts_have_points_and_names_stay_text(page: Page) -> None:
     charts = page.evaluate(
-        """[...document.querySelectorAll('figure.chart')].map(chart => [
-            chart.querySelector('figcaption').textContent, chart.querySelectorAll('.points path').length,
+        """[...document.querySelectorAll('figure.picture')].map(chart => [
+            chart.querySelector('figcaption').textContent, chart.querySelectorAll('circle').length,
             chart.textContent.includes('no ratio: ')])"""
     )
     empty = {title for title, points, _ in charts if not points}

@@ -16,7 +16,7 @@ from tools.provide import AXE_FOLDER
 PAPER_PX = 703
 """The width of A4 less the margins of post.css."""
 
-UNNAMED_TABLE = "table:not(:has(caption), figure:has(> figcaption) > table)"
+UNNAMED_TABLE = "table:not(:has(caption), figure:has(> figcaption) table)"
 """A table that neither a caption nor that of the figure which it is names."""
 
 
@@ -160,9 +160,9 @@ def misplaced(page: Page) -> list[str]:
 def print_on_paper(page: Page) -> None:
     """The page as it is printed on A4, whatever the width of its window was."""
     page.wait_for_selector("body[data-unpacked], body:not(:has(figure.chart))")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")  # a browser lays the page out after it
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER_PX, "height": 1000})
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
 
 
 def first_chart_px(page: Page) -> float | None:

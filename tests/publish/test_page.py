@@ -44,9 +44,10 @@ def test_the_post_asks_for_nothing_and_complains_about_nothing(demo: Path, opene
 def test_every_chart_is_drawn_with_lines_that_go_somewhere(opened_demo: Opened) -> None:
     page = opened_demo.page
     drawn = page.evaluate(
-        """[...document.querySelectorAll('figure.chart')].map(chart => [
+        """[...document.querySelectorAll('figure:is(.chart, .picture)')].map(chart => [
             chart.querySelector('figcaption').textContent,
-            [...chart.querySelectorAll('.trace path, .points path')].filter(path => path.getBBox().width > 1).length,
+            [...chart.querySelectorAll(':is(.trace, .points, .panel) path, .along :is(circle, rect)')]
+                .filter(path => path.getBBox().width > 1).length,
         ])"""
     )
     titles = [title for title, _ in drawn]
@@ -55,6 +56,7 @@ def test_every_chart_is_drawn_with_lines_that_go_somewhere(opened_demo: Opened) 
     }
     assert "Seconds of get_min, cached" in titles
     assert all(paths > 0 for _, paths in drawn), drawn
+    assert page.locator("figure.picture .panel").count() >= 1, "what needs no zoom, plotly does not draw"
     assert page.locator("a[href*='plotly'], .modebar-btn--logo, [data-title*='cloud' i]").count() == 0
 
 
@@ -178,6 +180,7 @@ def test_f23_f24_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened
     for place in ("#tldr", "#builds .note", "#builds table", ".byline", "#throughput caption"):
         assert "<script>" in page.locator(place).first.text_content(), place
     assert any(HOSTILE in text for text in page.locator("figure.chart svg").all_text_contents())
+    assert any(HOSTILE in text for text in page.locator("figure.picture").all_text_contents())
 
 
 @pytest.mark.long
@@ -209,8 +212,8 @@ def test_axe_core_does_find_what_is_wrong(tmp_path: Path, browser: Browser) -> N
 
 def test_every_chart_is_told_in_words(opened_demo: Opened) -> None:
     page = opened_demo.page
-    for chart in page.locator("figure.chart").all():
-        plot = chart.locator(".plot")
+    for chart in page.locator("figure:is(.chart, .picture)").all():
+        plot = chart.locator("[role=group]")
         assert plot.get_attribute("aria-label") == chart.locator("figcaption").inner_text()
         words = page.locator(f"[id='{plot.get_attribute('aria-describedby')}']").text_content()
         assert words and re.search(r"chart\. .*: \d+ points?, ", words), words
@@ -237,6 +240,8 @@ def test_without_javascript_the_words_stand_in_for_the_charts(demo: Path, browse
     page = open_page(browser, demo, java_script_enabled=False).page
     words = page.locator("figure.chart .alt").first
     assert (words.bounding_box() or {"height": 0})["height"] > 10
+    assert page.locator("figure.picture svg").first.is_visible()
+    assert (page.locator("figure.picture .alt").first.bounding_box() or {"height": 9})["height"] < 2, "it is drawn"
     assert page.locator("table caption").first.is_visible()
 
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 import polars as pl
 
 from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
-from ibench_lib.analysis.frames import listed, rate_label
+from ibench_lib.analysis.frames import listed, rate_label, step_text
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
-from ibench_lib.base.wording import count, joined
+from ibench_lib.base.wording import capital, count, joined
 from ibench_lib.show.compare.comparison import long_values
 from ibench_lib.show.headline import attentions, badges, clients_said
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
-from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, finding, strips
+from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, begun, finding, strips
 from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
@@ -53,10 +53,12 @@ def pair_headline(chosen: Pair) -> Shown:
         rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
         judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
-            titled.append((where, rows))
+            before, name = f"{setup}, " if several else "", step_text(rates, str(step))
+            titled.append((f"{before}{name if before or name == step else capital(name)}", rows))
             of_main = rows[: sum(one.ratio is not None for one in main)]
             of_rates = of_main[: sum(one.ratio is not None and one.metric.group == "rate" for one in main)]
-            rates_of.append((where, of_rates if any(row.mark for row in of_rates) else of_main))
+            in_words = f"{before}{step_text(rates, str(step), '{words} ({step})')}"
+            rates_of.append((in_words, of_rates if any(row.mark for row in of_rates) else of_main))
             if not any(one.verdict in DIFFERENT for one in main):
                 said.setdefault(f"{_no_difference(main)}.", []).append(where)
     if not titled:
@@ -69,12 +71,13 @@ def pair_headline(chosen: Pair) -> Shown:
     if not judged:
         key = "Each dot: B / A. One side has only one run: the noise is unknown."
     key += arrows_said(row for _, rows in titled for row in rows)
+    codes = {str(code) for place in values.select("setup", "step").unique().iter_rows() for code in place}
     parts = (
         f'<p class="tested">{html.escape(tested(chosen))}</p>',
         badges(chosen.runs, rates, chosen.excluded),
         TLDR_PLACE,
         attentions(chosen),
-        f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
+        f'<p class="finding">{html.escape(begun(finding(rates_of, "{name} {figure}"), codes))}</p>'
         f'<div class="strips">{"".join(strips(titled, chosen.palette))}</div><p class="key">{key}</p>',
         TLDR_REST,
         f'<ul class="statements">{"".join(sentences)}</ul>' if sentences else "",

@@ -42,7 +42,8 @@ def picture_of(figure: dict[str, Any]) -> str | None:
         return None
     below = "".join(f'<p class="key">{_text(note)}</p>' for note in notes)
     if not data:
-        return below or None
+        unit = _title(layout.get("xaxis", {}))
+        return f'{below}<p class="key">{_text(unit)}</p>' if below and unit else below or None
     modes = {str(trace.get("mode", "")) for trace in data}
     if any(layout.get(f"{axis}axis", {}).get("type") == "category" for axis in "xy") or data[0].get("type") == "bar":
         return None if any("lines" in mode for mode in modes) else _rows(data, layout) + below

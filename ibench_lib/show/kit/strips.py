@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ibench_lib.analysis.verdicts import Ratio
-from ibench_lib.base.wording import shortened
+from ibench_lib.base.wording import capital, shortened
 from ibench_lib.metrics import Better
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.table_cells import bounds_text, factor_text, relative_text
@@ -181,6 +181,11 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = "{m
     if judged:
         return f"{shortened(judged, ', ')}: no difference found"
     return "Too few runs to tell a difference from noise"
+
+
+def begun(found: str, codes: Collection[str]) -> str:
+    """A finding with a capital at its beginning, unless that is a code, such as a setup's or a step's."""
+    return found if found.startswith(tuple(codes)) else capital(found)
 
 
 def _size(row: StripRow) -> float:

@@ -56,9 +56,8 @@ def test_what_needs_zoom_is_no_picture() -> None:
     assert drawn(go.Figure([line("a", [1.0, 2.0])]), shapes=[{"type": "rect", "x0": 0, "x1": 1}]) is None
     assert drawn(go.Figure(go.Heatmap(z=[[1, 2]]))) is None
     assert picture_of({"data": [line("a", [1.0, 2.0])], "layout": {}}) is None, "a figure of somebody's own"
-    assert (
-        drawn(go.Figure(), annotations=[{"text": "nothing &lt;here&gt;"}]) == '<p class="key">nothing &lt;here&gt;</p>'
-    )
+    empty = drawn(go.Figure(), annotations=[{"text": "nothing &lt;here&gt;"}])
+    assert empty == '<p class="key">nothing &lt;here&gt;</p><p class="key">seconds</p>'
 
 
 def test_bars_are_rows_below_their_category_with_their_values() -> None:

@@ -11,6 +11,7 @@ from ibench_lib.show.kit.strips import (
     RATE_WORDS,
     StripRow,
     arrows_said,
+    begun,
     finding,
     heat,
     named,
@@ -160,3 +161,8 @@ def test_of_a_name_in_words_the_code_is_quiet() -> None:
     assert named("<load>, rows/s") == "&lt;load&gt;, rows/s"
     assert named("1x, 4 requesters · t4, ops/s") == '1x, 4 requesters<span class="code"> t4</span>, ops/s'
     assert named("lag 100 … · a13") == 'lag 100 …<span class="code"> a13</span>'
+
+
+def test_a_finding_begins_with_a_capital_unless_with_a_code() -> None:
+    assert begun("range queries (qr100): 2x", ["io", "qr100"]) == "Range queries (qr100): 2x"
+    assert begun("qr100: 2x", ["io", "qr100"]) == "qr100: 2x" and begun("io, qr100: 2x", ["io"]) == "io, qr100: 2x"
