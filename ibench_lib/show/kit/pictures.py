@@ -159,7 +159,7 @@ def _rows(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
     scale = _scale(axis, [end for end in ends if end is not None], zero=is_bar)
     single = all(len(rows) < 2 for rows in groups.values())
     lines = "".join(
-        f'<line class="{"one" if text == "1" else "tick"}" x1="{at:.2f}%" x2="{at:.2f}%" y1="0" y2="{_ROW_PX}"/>'
+        f'<line class="{"one" if scale.log and text == "1" else "tick"}" x1="{at:.2f}%" x2="{at:.2f}%" y1="0" y2="{_ROW_PX}"/>'
         for at, text in scale.shown()
     )
     body = []
