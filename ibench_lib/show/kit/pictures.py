@@ -159,8 +159,9 @@ def _rows(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
     scale = _scale(axis, [end for end in ends if end is not None], zero=is_bar)
     single = all(len(rows) < 2 for rows in groups.values())
     lines = "".join(
-        f'<line class="{"one" if scale.log and text == "1" else "tick"}" x1="{at:.2f}%" x2="{at:.2f}%" y1="0" y2="{_ROW_PX}"/>'
+        f'<line class="{kind}" x1="{at:.2f}%" x2="{at:.2f}%" y1="0" y2="{_ROW_PX}"/>'
         for at, text in scale.shown()
+        for kind in ["one" if scale.log and text == "1" else "tick"]
     )
     body = []
     for name, rows in groups.items():
@@ -354,6 +355,7 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
         return _TEXT_PX + (high - _TEXT_PX) * (1 - of_y.share(value) / 100)
 
     shapes = []
+    taken: list[tuple[float, float]] = []
     for share, text in of_y.shown():
         top = _TEXT_PX + (high - _TEXT_PX) * (1 - share / 100)
         shapes.append(f'<line x1="0" x2="100%" y1="{top:.1f}" y2="{top:.1f}"/>')
@@ -379,7 +381,7 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
                 for left, top, x, value in known
             ]
         if "text" in line.mode:
-            shapes += _texts_at(known, line.texts)
+            shapes += _texts_at(known, line.texts, taken)
     box = f'viewBox="0 0 {_WIDE} {high}" width="100%" height="{high}" preserveAspectRatio="none"'
     inner = f"<svg {box}>{''.join(paths)}</svg>"
     head = f'<div class="name">{_text(title)}</div>' if title else ""
@@ -405,9 +407,10 @@ def _path(line: _Line, of_x: _Scale, y: Any) -> str:
     return "".join(parts) if any(part[0] == "L" for part in parts) and "lines" in line.mode else ""
 
 
-def _texts_at(known: Sequence[tuple[float, float, float, float]], texts: Sequence[Any]) -> list[str]:
-    """The texts above the points, as far as none lies on another one."""
-    taken: list[tuple[float, float]] = []
+def _texts_at(
+    known: Sequence[tuple[float, float, float, float]], texts: Sequence[Any], taken: list[tuple[float, float]]
+) -> list[str]:
+    """The texts above the points, as far as none lies on another one; `taken` are the places of those of a panel."""
     found = []
     for (left, top, _, _), text in zip(known, texts, strict=False):
         if all(abs(left - x) > 5 or abs(top - y) > 12 for x, y in taken):

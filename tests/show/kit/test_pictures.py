@@ -49,6 +49,14 @@ def test_few_results_share_a_panel_with_their_names_above_it() -> None:
     assert "var(--line-1," in markup, "a dark screen has a colour of its own"
 
 
+def test_texts_at_points_do_not_lie_on_each_other() -> None:
+    more = {"mode": "lines+markers+text", "text": ["x", "y"]}
+    markup = drawn(go.Figure([line(f"a r{run}", [1, 50 + run], **more) for run in (1, 2)])) or ""
+    assert [markup.count(f">{text}</text>") for text in "xy"] == [1, 1] and markup.count("<circle") == 4
+    far = drawn(go.Figure([line(f"a r{run}", [1, 50 * run], **more) for run in (1, 2)])) or ""
+    assert [far.count(f">{text}</text>") for text in "xy"] == [1, 2]
+
+
 def test_what_needs_zoom_is_no_picture() -> None:
     assert drawn(go.Figure([line("a", [1.0] * (MOST_POINTS + 1))])) is None
     assert drawn(go.Figure([line("a", [1.0, 2.0])])) is not None
