@@ -17,7 +17,7 @@ from typing import Any
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.chart_text import ASIDE, values_of
 
-MOST_POINTS = 120
+MOST_POINTS = 300
 """A line of more points has more to see than fits: it needs zoom."""
 
 MOST_TOGETHER = 3
