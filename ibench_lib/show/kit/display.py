@@ -111,14 +111,15 @@ def draw(
     declared: dict[str, Any] = getattr(first, "shown", {})
     if frame is None:
         frame = post.ask(first.answers)
-    if options.pop("long", getattr(first, "long", False)):
+    is_long = options.pop("long", getattr(first, "long", False))
+    if is_long:
         frame = long_steps(post, frame)
     given = {"base": post.bases, "palette": post.palette, "a": post.bases.first, "b": getattr(post, "other", "")}
     asked: dict[str, str] = getattr(first, "asked", {})
     given |= {name: post.ask(question) for name, question in asked.items() if name not in options}
     shown = _SHOWN | declared | options
     words: dict[str, str] = {}
-    if shown["heading"] == "step" and getattr(first, "long", False):
+    if is_long and shown["heading"] == "step":  # its rates are asked for anyway
         rates = post.ask("step_throughput")
         words = {step: frames.step_text(rates, step, "{words}") for step in frames.steps_of(rates)}
     return _each(frame, functions, given, words, **shown)
