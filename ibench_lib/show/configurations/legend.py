@@ -13,7 +13,7 @@ from ibench_lib.show.kit.table_cells import setting_text
 
 _MOST_NAMES = 8
 
-_MOST_LETTERS = 40
+_MOST_LETTERS = 60
 """Of what is said of a configuration next to its name."""
 
 
@@ -52,8 +52,8 @@ def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
 def option_words(config_diff: pl.DataFrame, bases: Bases) -> dict[str, str]:
     """By configuration what tells it from the others: of the options that it changes, those that the fewest change.
 
-    Such as `max_purge_lag 100`, with an ellipsis if it changes others, too (`config_diff`). Left out are those of which
-    that is not the same in all setups, or is too long for a label.
+    Such as `innodb_max_purge_lag 100`, with an ellipsis if it changes others, too (`config_diff`). Left out are those
+    of which that is not the same in all setups, or is too long for a label.
     """
     frame = _of_one_build(config_diff, bases)
     shared = frame.group_by("setup", "base", "option", "value").agg(pl.col("dbms").n_unique().alias("by"))
@@ -61,9 +61,7 @@ def option_words(config_diff: pl.DataFrame, bases: Bases) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for (name, _), rows in frame.group_by("dbms", "setup", maintain_order=True):
         fewest = rows.filter(pl.col("by") == pl.col("by").min()).sort("option")
-        said = ", ".join(
-            f"{row['option'].removeprefix('innodb_')} {setting_text(row['value'])}" for row in fewest.to_dicts()
-        )
+        said = ", ".join(f"{row['option']} {setting_text(row['value'])}" for row in fewest.to_dicts())
         found.setdefault(str(name), set()).add(said + (" …" if len(fewest) < len(rows) else ""))
     words = {name: said.pop() for name, said in found.items() if len(said) == 1}
     return {name: said for name, said in words.items() if len(said) <= _MOST_LETTERS}
