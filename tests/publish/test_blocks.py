@@ -34,7 +34,7 @@ def table() -> Grid:
 def drawn(layout: Any = None, **trace: Any) -> dict[str, Any]:
     figure = {
         "data": [{"type": "scatter", "y": [1, None, 3, 4], **trace}],
-        "layout": {"meta": {"title": "Rates"}, "shapes": [{"type": "rect"}], **(layout or {})},  # drawn by plotly
+        "layout": {"meta": {"title": "Rates"}, "xaxis9": {}, **(layout or {})},  # with several axes, drawn by plotly
     }
     (text,) = re.findall(r'<script type="application/gzip">([^<]*)<', block(**{PLOTLY_MIME: figure}))
     (found,) = json.loads(gzip.decompress(base64.b64decode(text)))["data"]

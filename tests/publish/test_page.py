@@ -310,7 +310,7 @@ def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, b
     )
     page = open_page(browser, page_of(kernel, place, palette=palette)).page
     shown = page.evaluate(
-        """[...document.querySelectorAll('main td')].map(cell => [
+        """[...document.querySelectorAll('main .table td')].map(cell => [
             cell.textContent.split(" ").pop(), getComputedStyle(cell).backgroundColor, getComputedStyle(cell).color
         ])"""
     )
