@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers import iibench, linkbench, sysbench, tpcc_mysql
+from ibench_lib.importers import hammerdb, iibench, linkbench, sysbench, tpcc_mysql
 from ibench_lib.importers.importer import Importer, ImportRequest
 from ibench_lib.importers.source import Source
+from tests.importers.hammerdb_logs import log as hammerdb_log
 from tests.importers.iibench_logs import client_log
 from tests.importers.linkbench_logs import request_log, stats_csv, stream_csv
 from tests.importers.rows import rows_of
@@ -35,6 +36,7 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "tpcc-mysql": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(), log()),
     "linkbench": (linkbench.IMPORTER, "req.txt", request_log(FUZZED), log()),
     "linkbench, CSV": (linkbench.IMPORTER, "csv/req.stream.csv", stream_csv(FUZZED), log()),
+    "hammerdb": (hammerdb.IMPORTER, "run.log", hammerdb_log(), log()),
 }
 NEXT_TO_IT = {"linkbench, CSV": {"req.csv": stats_csv(FUZZED)}}
 
@@ -75,14 +77,25 @@ def damaged(text: str, other: str, dice: random.Random) -> Iterator[tuple[str, b
 
 
 def seconds_of(importer: Importer, path: Path, whole_s: int) -> set[tuple[Any, ...]]:
-    """The seconds before the last part."""
+    """The seconds before the last part, and the figures that were printed."""
     with Source(path) as source:
-        return {
-            (row["step"], row["client"], row["worker"], row["operation"], row["second"], row["ops"], row.get("rows"))
-            for run in importer.runs(source, TOLD)
-            for row in rows_of(run, "ops")
-            if row["second"] < whole_s
-        }
+        found: set[tuple[Any, ...]] = set()
+        for run in importer.runs(source, TOLD):
+            found |= {(row["step"], row["metric"], row["value"]) for row in rows_of(run, "published")}
+            found |= {
+                (
+                    row["step"],
+                    row["client"],
+                    row["worker"],
+                    row["operation"],
+                    row["second"],
+                    row["ops"],
+                    row.get("rows"),
+                )
+                for row in rows_of(run, "ops")
+                if row["second"] < whole_s
+            }
+        return found
 
 
 @pytest.mark.slow

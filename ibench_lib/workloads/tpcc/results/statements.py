@@ -37,23 +37,30 @@ def tpcc_statements(tpcc_workload: pl.DataFrame, checks: pl.DataFrame) -> list[s
     return [*dict.fromkeys(said), *_verdicts(tpcc_workload, checks)]
 
 
+def compared_new_orders(tpcc_summary: pl.DataFrame) -> str:
+    """The column of `tpcc_summary` by which results are compared: HammerDB prints only orders that were committed."""
+    return "notpm_committed" if tpcc_summary["notpm"].is_null().all() else "notpm"
+
+
 @asks("tpcc_summary", base=True)
 def notpm_statements(tpcc_summary: pl.DataFrame, base: str | Bases) -> list[str]:
     """New orders per minute of the base, and of the others relative to it, for each setup."""
     said, seen = [], list[Ratio]()
     of_run = tpcc_summary.filter(pl.col("step") == "run")
-    ratios = against_base(of_run, base, ["notpm"])
+    compared = compared_new_orders(of_run)
+    figure = {"notpm": "new orders per minute (NOTPM)", "notpm_committed": "committed new orders per minute"}[compared]
+    ratios = against_base(of_run, base, [compared])
     for setup, step, rows in columns_of(complete(of_run)):
         for of_group, others in bases(base).groups(by_position(rows)).items():
-            of_base, items = measured(rows, of_group, step, "notpm"), []
+            of_base, items = measured(rows, of_group, step, compared), []
             for name in others:
-                found = ratios.get((setup, step, "notpm", name))
+                found = ratios.get((setup, step, compared, name))
                 if found is None:
                     continue
                 seen.append(found)
                 items.append(", ".join([f"{ratio_text(found)} with {name}", *caveats(rows_of(rows, name, step))]))
             if of_base:
-                text = f"{setup}: {of_group} ran {median(of_base):,.0f} new orders per minute (NOTPM)"
+                text = f"{setup}: {of_group} ran {median(of_base):,.0f} {figure}"
                 text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, of_group, step)))
                 said.append(f"{text}. Relative to that: {shortened(items)}." if items else f"{text}.")
     return [*noise_said(seen), *said, *unfinished(tpcc_summary)]

@@ -24,6 +24,7 @@ from ibench_lib.show.kit.table_cells import (
     status_cell,
     value_cells,
 )
+from ibench_lib.workloads.tpcc.results.statements import compared_new_orders
 
 _LAST_BUCKET = 10
 
@@ -36,11 +37,13 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     grid = Grid(
         grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
     )
-    found, ratios = rate_cells(frame, "notpm", ",.0f", base)
-    others = (("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f"))
+    compared = compared_new_orders(frame)
+    found, ratios = rate_cells(frame, compared, ",.0f", base)
+    others = (("notpm", ",.0f"), ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f"))
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
-        cells = [found[step, name], *value_cells(rows, *others), status_cell(rows) or _growth(rows)]
+        cells = [*value_cells(rows, *others), status_cell(rows) or _growth(rows)]
+        cells[0 if compared == "notpm" else 1] = found[step, name]
         grid.rows.append((base_head(name, base), cells))
     grid.notes = [
         "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
