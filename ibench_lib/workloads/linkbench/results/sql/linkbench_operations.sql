@@ -11,8 +11,10 @@ WITH chosen AS (
 ), planned AS (
     SELECT
         run_id,
-        from_json(workload::JSON->'$.resolved_steps', '[{"printed": {"operations": [{"operation": "VARCHAR", "count": "BIGINT"}]}}]')
-            AS steps
+        from_json(
+            workload::JSON->'$.resolved_steps',
+            '[{"printed": {"operations": [{"operation": "VARCHAR", "count": "BIGINT"}]}}]'
+        ) AS steps
     FROM selected_runs($runs) WHERE benchmark = 'linkbench' AND origin = 'imported'
 ), of_steps AS (
     SELECT run_id, generate_subscripts(steps, 1) - 1 AS step_id, unnest(steps).printed.operations AS operations FROM planned
