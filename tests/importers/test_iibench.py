@@ -238,7 +238,7 @@ def test_samples_of_half_a_step_are_enough_and_of_less_are_left_out(workspace: W
     assert answer(reader.lake(workspace), "step_resources", "less")["csps"].to_list() == [None]
     assert any("4 samples of vmstat are not of the 41 s of l.i0: left out" in text for text in taken.warnings)
     device = answer(reader.lake(workspace), "device_averages", "half").row(0, named=True)
-    assert (device["device"], device["rps"], device["read_wait_ms"]) == ("vda", 200, 2)
+    assert (device["device"], device["rps"], device["read_wait_ms"], device["covered"]) == ("vda", 200, 2, None)
 
 
 def test_the_device_that_holds_the_data_is_named_or_the_only_one(tmp_path: Path) -> None:
