@@ -34,6 +34,8 @@ _LOST = ("57P01", "57P02", "57P03", "57P05", "08")
 _READY, _ROW, _COMPLETE, _ERROR, _DESCRIPTION, _EMPTY = b"ZDCETI"
 _PASSED = frozenset(b"NSAK123nst")
 """Notices, settings, and what says that a step of the extended protocol is done."""
+_UNASKED = frozenset(b"NSAE")
+"""What a server may send at any time: notices, changed settings, and why it ends the connection."""
 
 _head = struct.Struct(">BI").unpack_from
 _unsigned16, _signed32 = struct.Struct(">H").unpack_from, struct.Struct(">i").unpack_from
@@ -57,6 +59,7 @@ class Wire:
 
     def __init__(self, address: Mapping[str, Any], database: str | None, timeout_s: float) -> None:
         self.id: int | None = None
+        self._late = b""
         self._begin_answer()
         self._timeout_s = timeout_s
         try:
@@ -130,7 +133,7 @@ class Wire:
         self._socket.close()
 
     def _begin_answer(self, *, fetch: bool = False) -> None:
-        self._unread = b""
+        self._unread, self._late = self._late, b""
         self._fetch = fetch
         self._rows: list[Row] = []
         self._returned = self._total = 0
@@ -159,7 +162,7 @@ class Wire:
                 self._complete(data[at + 5 : after - 1])
             elif kind == _READY:
                 if after != end:
-                    raise ConnectionLost("out of step: bytes after the end of an answer")
+                    self._late = _after_the_end(data[after:])
                 return True
             elif kind == _ERROR:
                 self._error = self._error or refusal(data[at + 5 : after])
@@ -284,6 +287,29 @@ def refusal(fields: bytes) -> Exception:
     if code.startswith(_LOST):
         return ConnectionLost(f"({code}) {text}")
     return StatementError(code, text, _RETRY_REASONS.get(code))
+
+
+def _after_the_end(data: bytes) -> bytes:
+    """The part of a message that nobody asked for, of those that follow an answer.
+
+    Raises
+    ------
+    ConnectionLost : the server ends the connection, or what follows belongs to another answer.
+    """
+    at = 0
+    while at < len(data):
+        if data[at] not in _UNASKED:
+            raise ConnectionLost("out of step: bytes after the end of an answer")
+        if at + 5 > len(data):
+            break
+        kind, length = _head(data, at)
+        after = at + 1 + max(length, 4)
+        if after > len(data):
+            break
+        if kind == _ERROR:
+            raise ConnectionLost(str(refusal(data[at + 5 : after])))
+        at = after
+    return data[at:]
 
 
 def _row(content: bytes) -> Row:

@@ -100,6 +100,18 @@ def test_a_server_that_is_lost_or_out_of_step_is_told_as_such(tmp_path: Path, an
         answered(wire)
 
 
+def test_what_a_server_says_unasked_belongs_to_no_answer(tmp_path: Path) -> None:
+    late = SETTING + NOTICE
+    with served(tmp_path, INSERT_3 + late, INSERT_3 + late[:9], late[9:] + INSERT_3) as wire:
+        assert [answered(wire) for _ in range(3)] == [3, 3, 3]
+    (tmp_path / "ends").mkdir()
+    with (
+        served(tmp_path / "ends", INSERT_3 + error("57P01", "terminating connection")) as wire,
+        pytest.raises(ConnectionLost, match=r"\(57P01\) terminating connection"),
+    ):
+        answered(wire)
+
+
 def test_a_refused_login_is_an_answer(tmp_path: Path) -> None:
     with (
         pytest.raises(StatementError, match=r"\(28P01\) wrong password"),
@@ -179,6 +191,7 @@ def test_no_answer_that_is_damaged_raises_anything_else() -> None:
         for _ in range(random.randint(1, 3)):
             damaged[random.randrange(len(damaged))] = random.choice([0, 1, 0xFF, random.randrange(256)])
         damaged = damaged[: random.randint(1, len(damaged))]
+        wire._late = b""
         wire._begin_answer(fetch=True)
         try:
             wire._take(bytes(damaged))
