@@ -211,7 +211,7 @@ STILL_NAMES_MYSQL = """
     runner/server.py schema.py server_figures.py servers/catalogue.py servers/datadir.py
     servers/find.py servers/flavours/flavour.py servers/inspection.py servers/on_this_machine.py servers/remote.py
     show/compare/tables.py show/costs/tables.py show/step_detail/panels.py show/waits/tables.py
-    sql/macros/dip_measures.sql sql/steps/waits_captured.sql sql/views/any_dip_rules.sql sql/views/noise_facts.sql
+    sql/macros/dip_measures.sql sql/steps/waits_captured.sql sql/views/noise_facts.sql
     store/manifest.py store/recover.py store/transfer.py workloads/insert_benchmark/client.py
     workloads/insert_benchmark/options.py workloads/insert_benchmark/results/sql/workload.sql
     workloads/insert_benchmark/results/statements.py workloads/insert_benchmark/workers.py
