@@ -30,16 +30,24 @@ _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 
 @asks("workload")
 def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
-    """Clients, tables and how statements are sent; if runs differ, the sentences name the setups."""
-    rows = workload.drop("runs", "dbms_count", "repeats").to_dicts()
+    """Clients, tables and how statements are sent; if runs differ, the sentences name the setups.
+
+    Where those of one setup differ, as servers of two families do, they name the dbms as well.
+    """
     mixed = _editions(workload)
-    said: dict[str, list[str]] = {}
-    for row in rows:
+    said: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for row in workload.to_dicts():
         experiment = f"{row['experiment']}, " if workload["experiment"].n_unique() > 1 else ""
-        said.setdefault(_workload(row), []).append(f"{experiment}{row['setup']}")
-    if len(said) == 1:
-        return [*said, *mixed]
-    return [*(f"{joined(list(dict.fromkeys(places)))}: {sentence}" for sentence, places in said.items()), *mixed]
+        of_setup = said.setdefault((experiment, row["setup"]), {})
+        of_setup.setdefault(_workload(row), []).extend(row["dbms"])
+    places: dict[str, list[str]] = {}
+    for (experiment, setup), sentences in said.items():
+        for sentence, dbms in sentences.items():
+            with_dbms = f" with {shortened(list(dict.fromkeys(dbms)), ', ')}" if len(sentences) > 1 else ""
+            places.setdefault(sentence, []).append(f"{experiment}{setup}{with_dbms}")
+    if len(places) == 1:
+        return [*places, *mixed]
+    return [*(f"{joined(where)}: {sentence}" for sentence, where in places.items()), *mixed]
 
 
 def _editions(workload: pl.DataFrame) -> list[str]:
