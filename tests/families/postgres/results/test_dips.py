@@ -74,6 +74,11 @@ CASES: dict[str, tuple[Rows, str | None, str | None]] = {
     "images all the time": (
         grows("pg_stat_wal.wal_fpi", 900, 900) + grows("pg_stat_wal.wal_bytes", 9_000_000, 9_000_000), None, None
     ),
+    "a lock, and what is made up for after it": (
+        states("Lock: relation") + grows("pg_stat_wal.wal_fpi", 900, 10, of=range(START_S + 13, START_S + 14))
+        + grows("pg_stat_wal.wal_bytes", 9_000_000, 2_000_000, of=range(START_S + 13, START_S + 14)),
+        "table_lock", "medium",
+    ),
     "vacuum": (VACUUM, "vacuum", "high"),
     "vacuum that sleeps": (VACUUM + level("waiting.autovacuum_worker.Timeout.VacuumDelay", 1), "vacuum", "medium"),
     "vacuum all the time": (level("now.vacuums_under_way", 1, 1), None, None),
