@@ -1,6 +1,7 @@
 -- The workload of the selected runs, as far as it applies to all steps: one row per experiment, setup and workload.
--- `repeats` is the largest number of runs of a cell, `dbms` are those of these runs. data_length: minimum and maximum length of `data`. edition: of the
--- rows and statements that the same options make; runs that were made before there was a second one are of the first.
+-- `repeats` is the largest number of runs of a cell, `dbms` are those of these runs. data_length: minimum and maximum
+-- length of `data`. edition: of the rows and statements that the same options make; runs that were made before there was
+-- a second one are of the first.
 --
 -- $runs: ids of the runs
 WITH described AS (
