@@ -14,7 +14,7 @@ from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import count
 from ibench_lib.paths import workload_folders, workload_modules
-from ibench_lib.show.kit.display import Html, Section, Shown, each, say, warnings
+from ibench_lib.show.kit.display import Html, Section, Shown, draw, each, say, warnings
 from ibench_lib.show.made_from.sentences import (
     client_statements,
     experiment_statements,
@@ -22,10 +22,15 @@ from ibench_lib.show.made_from.sentences import (
     run_statements,
 )
 from ibench_lib.show.made_from.tables import gaps_table, runs_table, skipped_table
+from ibench_lib.show.purge_lag.charts import dead_rows_chart
+from ibench_lib.show.purge_lag.sentences import dead_rows_statements
+from ibench_lib.show.purge_lag.tables import dead_rows_table
 from ibench_lib.show.sweep.charts import sweep_chart
 from ibench_lib.show.sweep.sentences import sweep_statements
 from ibench_lib.store import reader
 
+_COUNTS_DEAD_ROWS = "postgres"
+"""The flavour of servers whose old row versions are dead rows of tables, not a history list."""
 _COMPLETE = "Complete: no failed step, no missing second."
 
 
@@ -106,6 +111,20 @@ def sweeps(post: Selection) -> Section:
         (
             say(post, sweep_statements),
             each(shown, sweep_chart, by=["axis", "setup", "step"], heading="axis", anchor="sweep", fold=True),
+        )
+    )
+
+
+def dead_rows(post: Selection) -> Section:
+    """Dead rows at the end of each step and during it, of servers that count them. Nothing if none is one of these."""
+    # As in `sweeps`: a post without such a server does not ask.
+    if _COUNTS_DEAD_ROWS not in post.runs["flavour"]:
+        return Section(())
+    return Section(
+        (
+            say(post, dead_rows_statements),
+            draw(post, dead_rows_table, nothing="No dead rows were captured."),
+            draw(post, dead_rows_chart, nothing=""),
         )
     )
 
