@@ -10,7 +10,7 @@ from ibench_lib.ask.ahead import begun_ahead
 from ibench_lib.ask.bases import Bases, bases, no_results
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
-from ibench_lib.base import strict_yaml
+from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import ParameterError
 from ibench_lib.stats.noise import Difference
 from ibench_lib.stats.ratios import differences_of
@@ -117,9 +117,7 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     names = runs["dbms"].unique(maintain_order=True).to_list()
     for what, name in (("a", a), ("b", b)):
         if name and names and name not in names:
-            raise ParameterError(
-                f"{what} {name!r:.80} is in none of the selected runs{strict_yaml.suggestion(name, names)}"
-            )
+            raise ParameterError(f"{what} {name!r:.80} is in none of the selected runs{suggestion(name, names)}")
     if a and a == b:
         raise ParameterError(f"a and b are both {a!r:.80}", hint="name two dbms")
     # Without runs there is no base either, whatever was asked for.

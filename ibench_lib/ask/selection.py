@@ -16,8 +16,8 @@ import polars as pl
 from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import answer_of
-from ibench_lib.base import interactive, strict_yaml
-from ibench_lib.base.wording import NOT_MEASURED, count
+from ibench_lib.base import interactive
+from ibench_lib.base.wording import NOT_MEASURED, count, suggestion
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import workspace
 from ibench_lib.store import catalogue, reader
@@ -143,7 +143,7 @@ class Questions:
     def __getattr__(self, name: str) -> Callable[..., pl.DataFrame]:
         known = catalogue.questions()
         if name not in known:
-            raise AttributeError(f"no question {name!r:.80}{strict_yaml.suggestion(name, sorted(known))}")
+            raise AttributeError(f"no question {name!r:.80}{suggestion(name, sorted(known))}")
         selection = self._selection
 
         def ask(**others: Any) -> pl.DataFrame:
@@ -217,7 +217,7 @@ def choose(
     of_experiment = _fits(known["experiment"], [experiment]) & known["latest"]
     if experiment and not of_experiment.any():
         there = sorted(set(known["experiment"].drop_nulls()))
-        near = strict_yaml.suggestion(experiment, there)
+        near = suggestion(experiment, there)
         said = f"experiment {experiment!r:.80} has no run in the lake{near}"
         if "did you mean" in near and experiment not in workspace().experiment_names():
             raise ParameterError(said, hint="`ibench runs` lists the runs; `ibench run` makes some")
@@ -306,7 +306,7 @@ def measured_experiment(lake: duckdb.DuckDBPyConnection, name: str | None = None
     if not chosen:
         raise ParameterError("there is no run yet")
     if not has_run(lake, chosen, ()):
-        near = strict_yaml.suggestion(chosen, experiments(lake)["experiment"].to_list())
+        near = suggestion(chosen, experiments(lake)["experiment"].to_list())
         raise ParameterError(f"experiment {chosen!r:.80} has no run in the lake{near}")
     return chosen
 
@@ -329,4 +329,4 @@ def _check(what: str, wanted: Iterable[str], there: pl.Series, where: str) -> No
     known = there.unique(maintain_order=True).to_list()
     for name in wanted:
         if name not in known:
-            raise ParameterError(f"{what} {name!r:.80} is not {where}{strict_yaml.suggestion(str(name), known)}")
+            raise ParameterError(f"{what} {name!r:.80} is not {where}{suggestion(str(name), known)}")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ibench_lib.base.strict_yaml import suggestion
 from ibench_lib.base.text_file import NotReadable, read_text
+from ibench_lib.base.wording import suggestion
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import ExperimentError
 

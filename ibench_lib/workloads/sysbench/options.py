@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from ibench_lib.base.strict_yaml import suggestion
+from ibench_lib.base.wording import suggestion
 from ibench_lib.workloads.sysbench.lua_files import LuaFile, read_lua
 from ibench_lib.workloads.sysbench.microbenchmarks import MICROBENCHMARKS, TESTS, Test, own_test
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds, Strict
