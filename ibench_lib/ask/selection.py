@@ -37,6 +37,14 @@ class AskedQuestion:
     answer: pl.DataFrame
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What selections of one lake have found out: connections by their runs, answers by question and parameters."""
+
+    narrowed: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = field(default_factory=dict)
+    answers: dict[tuple[str, str], pl.DataFrame] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, repr=False)
 class Selection:
     """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it, and `asked` remembers what was.
@@ -55,9 +63,8 @@ class Selection:
     excluded: Mapping[str, str] = field(default_factory=dict)
     palette: str = "default"
     ahead: Ahead | None = field(default=None, repr=False, compare=False)
-    _narrowed: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    # Goes on to what is made of a selection by `replace`, which has the same lake.
+    known: _Known = field(default_factory=_Known, repr=False, compare=False)
     # No property: Tab completes what an attribute has, but runs no code to find out.
     q: Questions = field(init=False, compare=False)
 
@@ -112,13 +119,17 @@ class Selection:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
         wanted = catalogue.parameters_of(name)
         values = {key: value for key, value in self._own.items() if key in wanted} | others
-        earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
+        earlier = [one for one in self.asked if (one.question, one.parameters) == (name, values)]
         if earlier:
             return earlier[0].answer
-        frame = self.ahead.take(name, values) if self.ahead else None
+        key = name, repr(values)
+        frame = self.known.answers.get(key)
+        if frame is None and self.ahead is not None:
+            frame = self.ahead.take(name, values)
         if frame is None:
             frame = reader.question(self.connection_for(values), name, **values)
-        before = sum(known.question == name for known in self.asked)
+        self.known.answers[key] = frame
+        before = sum(one.question == name for one in self.asked)
         title = f"{name}-{before + 1}" if before else name
         self.asked.append(AskedQuestion(title, name, values, answer_of(frame, title)))
         return self.asked[-1].answer
@@ -129,9 +140,9 @@ class Selection:
         if not isinstance(given, list | tuple) or not all(isinstance(run, str) for run in given):
             return self.lake  # the question says what is wrong, if it has runs at all
         runs = tuple(given)
-        if runs not in self._narrowed:
-            self._narrowed[runs] = narrowed(self.lake, runs)
-        return self._narrowed[runs]
+        if runs not in self.known.narrowed:
+            self.known.narrowed[runs] = narrowed(self.lake, runs)
+        return self.known.narrowed[runs]
 
 
 class Questions:
