@@ -156,7 +156,7 @@ def test_commands_that_read_do_not_wait_for_what_they_do_not_need(workspace: Wor
 
 
 def test_what_plans_an_experiment_imports_nothing_that_reads_a_lake() -> None:
-    modules = "cli.experiment", "cli.progress", "runner.forecast"
+    modules = "cli.experiment", "cli.progress", "runner.forecast", "workloads.insert_benchmark.workload"
     program = f"import sys, {', '.join(f'ibench_lib.{m}' for m in modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"duckdb", "pyarrow", "polars", "numpy", "pymysql"} & set(loaded)
