@@ -101,6 +101,7 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
 
 DRAW = {"plotly", "pandas", "IPython"}
 COMPUTE = DRAW | {"pyarrow", "numpy", "polars"}
+JUDGE = DRAW | {"pydantic", "ruamel"}
 CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
 
 
@@ -117,10 +118,11 @@ LIGHT_FIRST = (
     ("runs --json", COMPUTE | {"ruamel", "fsspec", "pydantic"}),
     ("sql --describe step_throughput", COMPUTE | {"pydantic"}),
     ("sql 'SELECT count(*) FROM ops'", COMPUTE | {"pydantic"}),
-    ("stalls", DRAW),
-    ("summary", DRAW),
-    ("compare system.cy10a system.other", DRAW),
-    ("changes", DRAW),
+    ("stalls", JUDGE),
+    ("summary", JUDGE),
+    ("compare system.cy10a system.other", JUDGE),
+    ("changes", JUDGE),
+    ("explain system.cy10a system.other --step l.i0", JUDGE),
 )
 """Commands, and the modules that they must do without: once imported, a module stays for those that follow."""
 
