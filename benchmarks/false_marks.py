@@ -1,6 +1,6 @@
 """How often chance marks equal configurations in a throughput table, how often intervals hold, and what is found.
 
-    python -m benchmarks.false_marks                simulate, write docs/performance.md
+    python -m benchmarks.false_marks                simulate, write docs/benchmarks/false_marks.md
     python -m benchmarks.false_marks --tables 20    with fewer tables for each figure
 
 A simulated table has a base and other dbms in several steps, with repeats in shuffled rounds. The code of the posts'
@@ -301,7 +301,7 @@ def kept_word(shape: Shape, sd: float, tables: int, seed: int) -> float:
 
 
 def report(tables: int) -> str:
-    """The section of docs/performance.md."""
+    """The section of docs/benchmarks/false_marks.md."""
 
     def by_chance(of: int) -> float:
         return 100 * math.sqrt(LEVEL * (1 - LEVEL) / of)

@@ -35,9 +35,10 @@ _MEASURE = """() => {
     const tops = (found) => [...document.querySelectorAll(found)].filter(e => e.checkVisibility())
         .map(e => e.getBoundingClientRect().top + scrollY);
     const first = (found) => Math.min(...tops(found));
-    const result = first('.strips, main .table, figure.chart');
+    const charts = 'figure.chart, figure.picture';
+    const result = first(`.strips, main .table, ${charts}`);
     return {
-        result, picture: first('.strips svg, figure.chart'), height: document.documentElement.scrollHeight,
+        result, picture: first(`.strips svg, ${charts}`), height: document.documentElement.scrollHeight,
         tables: tops('main table').length, folded: document.querySelectorAll('main table').length,
         warnings: tops('#builds li, #runs li, #made-from li').filter(top => top < result).length,
     };

@@ -1,6 +1,6 @@
 """docs/benchmarks/: a page for each benchmark, which owns its marked sections and leaves the others as they are.
 
-docs/performance.md sums the pages up, by hand, and has the section of `false_marks` itself.
+docs/performance.md sums the pages up, by hand.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SUMMARY = DOCS / "performance.md"
 
 
 def page_of(benchmark: str) -> Path:
     """The page that a benchmark writes."""
-    return SUMMARY if benchmark == "false_marks" else DOCS / "benchmarks" / f"{benchmark}.md"
+    return DOCS / "benchmarks" / f"{benchmark}.md"
 
 
 def write_section(name: str, text: str, page: Path | None = None, by: str | None = None) -> None:

@@ -83,13 +83,17 @@ from ibench_lib.show.made_from.tables import fragments_table as fragments_table
 from ibench_lib.show.made_from.tables import gaps_table as gaps_table
 from ibench_lib.show.made_from.tables import runs_table as runs_table
 from ibench_lib.show.made_from.tables import skipped_table as skipped_table
+from ibench_lib.show.purge_lag.charts import dead_rows_chart as dead_rows_chart
 from ibench_lib.show.purge_lag.charts import purge_lag_chart as purge_lag_chart
 from ibench_lib.show.purge_lag.charts import purge_lag_end_chart as purge_lag_end_chart
+from ibench_lib.show.purge_lag.sentences import dead_rows_statements as dead_rows_statements
 from ibench_lib.show.purge_lag.sentences import purge_lag_statements as purge_lag_statements
+from ibench_lib.show.purge_lag.tables import dead_rows_table as dead_rows_table
 from ibench_lib.show.purge_lag.tables import purge_lag_table as purge_lag_table
 from ibench_lib.show.responses.charts import response_heat_chart as response_heat_chart
 from ibench_lib.show.responses.sentences import response_statements as response_statements
 from ibench_lib.show.responses.tables import response_time_table as response_time_table
+from ibench_lib.show.sections import dead_rows as dead_rows
 from ibench_lib.show.sections import made_from as made_from
 from ibench_lib.show.sections import sweeps as sweeps
 from ibench_lib.show.sla.sentences import sla_statements as sla_statements

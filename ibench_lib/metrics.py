@@ -7,6 +7,7 @@ T is the wall time of a step from the common start of all clients to the last cl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -225,6 +226,26 @@ def of_workloads() -> dict[str, tuple[Metric, ...]]:
 
 
 @cache
+def step_words(step: str, kind: str | None) -> str:
+    """What a step of a kind is in words, such as range queries for qr100, from the workloads' `results/steps.py`.
+
+    Empty if its own name says it, or if its kind is not known.
+    """
+    for words in _words_of_steps():
+        for pattern, text in words.get(kind or "", {}).items():
+            if found := re.fullmatch(pattern, step):
+                return found.expand(text)
+    return ""
+
+
+@cache
+def _words_of_steps() -> tuple[dict[str, dict[str, str]], ...]:
+    """By kind of step and pattern of its name, of each workload that has some."""
+    names = workload_folders("results/steps.py")
+    return tuple(plugins.load(f"{workload_modules()[name]}.results.steps").WORDS for name in names)
+
+
+@cache
 def known() -> dict[str, Metric]:
     """Every metric by its name, in the order of their groups."""
     metrics = [*COMMON, *(metric for of_one in of_workloads().values() for metric in of_one)]
@@ -234,8 +255,8 @@ def known() -> dict[str, Metric]:
 
 def rates() -> dict[str, list[Metric]]:
     """The metrics that are a rate by a name of the workload's own, by the workload."""
-    found = {name: [metric for metric in metrics if metric.families] for name, metrics in of_workloads().items()}
-    return {name: metrics for name, metrics in found.items() if metrics}
+    of_families = {name: [metric for metric in metrics if metric.families] for name, metrics in of_workloads().items()}
+    return {name: metrics for name, metrics in of_families.items() if metrics}
 
 
 def publishable() -> tuple[str, ...]:

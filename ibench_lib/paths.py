@@ -101,10 +101,12 @@ def family_folders(file: str) -> dict[str, Path]:
 
 def flavours_of_families() -> dict[str, str]:
     """Flavour -> family, for each flavour in the folder of a family. Nothing of a family is imported."""
-    found: dict[str, str] = {}
+    families: dict[str, str] = {}
     for family, folder in family_folders("flavours").items():
-        found |= {path.stem: family for path in sorted((folder / "flavours").glob("*.py")) if path.stem != "__init__"}
-    return found
+        families |= {
+            path.stem: family for path in sorted((folder / "flavours").glob("*.py")) if path.stem != "__init__"
+        }
+    return families
 
 
 def fragment_folders() -> list[Path]:
@@ -278,9 +280,9 @@ def _of_a_stranger(folder: Path) -> str | None:
         trusted |= {int(account) for account in [os.environ.get("SUDO_UID", "")] if account.isdigit()}
     for part in (folder, folder / PROJECT_MARK, folder / "data", folder / "data" / "builds"):
         with suppress(FileNotFoundError):
-            for found in (part.lstat(), part.stat()):  # a link of a stranger's may lead to a file of root's
-                if found.st_uid not in trusted:
-                    return f"{part} belongs to another user (uid {found.st_uid})"
+            for facts in (part.lstat(), part.stat()):  # a link of a stranger's may lead to a file of root's
+                if facts.st_uid not in trusted:
+                    return f"{part} belongs to another user (uid {facts.st_uid})"
     return None
 
 

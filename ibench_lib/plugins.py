@@ -60,11 +60,11 @@ def modules(kind: Kind, folder: ModuleType, of: Collection[str] | None = None) -
     PluginRefused : see `added` and `load`.
     """
     ours = {module.name: f"{folder.__name__}.{module.name}" for module in pkgutil.iter_modules(folder.__path__)}
-    found = [*ours.items(), *added(kind, ours).items()]
+    named = [*ours.items(), *added(kind, ours).items()]
     for name, package in families().items():
         if of is None or name in of:
-            found += [(module.name, f"{package}.{kind}.{module.name}") for module in _below(package, kind)]
-    for _, module in sorted(found):
+            named += [(module.name, f"{package}.{kind}.{module.name}") for module in _below(package, kind)]
+    for _, module in sorted(named):
         yield load(module)
 
 

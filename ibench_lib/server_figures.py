@@ -171,15 +171,15 @@ def available(
         "status": {name.lower() for name in status},
         "variable": {name.lower() for name in variables},
     }
-    found: dict[str, Counter | None] = {}
+    counters: dict[str, Counter | None] = {}
     for figure in FIGURES:
         here = [
             place
             for place in known.of(figure.column)
             if all((name if place[0] == "metric" else name.lower()) in has[place[0]] for name in place[1].split(" * "))
         ]
-        found[figure.column] = None
+        counters[figure.column] = None
         if here:
             kind, name = here[0]
-            found[figure.column] = Counter(kind, name, metrics[name] if kind == "metric" else None)
-    return found
+            counters[figure.column] = Counter(kind, name, metrics[name] if kind == "metric" else None)
+    return counters

@@ -72,6 +72,7 @@ class Run:
     worker_cpu_s: float | None = None  # of each process in each second; None: not recorded, as in older runs
     connections: int | None = None  # of each process; None: not recorded, as in older runs
     fragments: tuple[tuple[str, str], ...] = ()  # name and text
+    flavour: str = "mariadb"
     variables: tuple[tuple[str, str], ...] = ()  # of the server
     versions: tuple[tuple[str, str], ...] = ()  # of what the runner used, apart from Python's
     collectors: tuple[CollectorReport, ...] = ()  # what they reported at the end
@@ -115,7 +116,7 @@ def manifest_of(run: Run) -> Manifest:
         },
         scale=run.scale,
         server=ServerRecord(
-            flavour="mariadb",
+            flavour=run.flavour,
             version="10.11.19-MariaDB",
             version_comment="Debian 12",
             variables={"innodb_purge_threads": "4", **dict(run.variables)},

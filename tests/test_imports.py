@@ -205,14 +205,14 @@ HOME_OF_MYSQL = (
     "importers/tpcc_mysql.py",
 )
 STILL_NAMES_MYSQL = """
-    analysis/explain.py base/mysql.py cli/config.py cli/doctor.py cli/project.py cli/servers.py configs/resolve.py
+    analysis/explain.py base/mysql.py cli/config.py cli/project.py cli/servers.py configs/resolve.py
     importers/iibench.py importers/layout.py importers/stored_names.py workloads/sysbench/program.py
-    metrics.py publish/evidence.py runner/cell.py runner/description.py runner/preflight.py
-    runner/server.py schema.py server_figures.py servers/catalogue.py servers/datadir.py
+    metrics.py publish/evidence.py runner/description.py runner/preflight.py
+    schema.py server_figures.py servers/catalogue.py
     servers/find.py servers/flavours/flavour.py servers/inspection.py servers/on_this_machine.py servers/remote.py
     show/compare/tables.py show/costs/tables.py show/step_detail/panels.py show/waits/tables.py
-    sql/macros/dip_measures.sql sql/steps/waits_captured.sql sql/views/any_dip_rules.sql sql/views/noise_facts.sql
-    store/manifest.py store/recover.py store/transfer.py workloads/insert_benchmark/client.py
+    sql/macros/dip_measures.sql sql/steps/waits_captured.sql sql/views/noise_facts.sql
+    store/manifest.py workloads/insert_benchmark/client.py
     workloads/insert_benchmark/options.py workloads/insert_benchmark/results/sql/workload.sql
     workloads/insert_benchmark/results/statements.py workloads/insert_benchmark/workers.py
     workloads/insert_benchmark/workload.py workloads/linkbench/options.py workloads/linkbench/requester.py

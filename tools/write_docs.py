@@ -96,9 +96,16 @@ def rules_document() -> str:
         "are those of the samples in the dip. A still mean is that of the seconds in which less than 5 % of the usual",
         "work was done, if the dip has such seconds: a cause may cover only part of its first and last second.",
     ]
-    causes = connection.execute("SELECT cause, label, layer, words, look_at FROM dip_causes").fetchall()
-    for cause, label, layer, words, look_at in causes:
-        lines += ["", f"## {label}", "", f"*because {words}* ({layer})", "", f"What to check: {look_at}."]
+    causes = connection.execute("SELECT cause, label, layer, words, look_at, family FROM dip_causes").fetchall()
+    for cause, label, layer, words, look_at, family in causes:
+        lines += [
+            "",
+            f"## {label}" + (f" ({family})" if family else ""),
+            "",
+            f"*because {words}* ({layer})",
+            "",
+            f"What to check: {look_at}.",
+        ]
         lines += ["", "| points | measure | holds if | it means |", "|---|---|---|---|"]
         rules = connection.execute(
             "SELECT points, measure, statistic, test, threshold::DOUBLE, least::DOUBLE, says FROM dip_rules"

@@ -121,4 +121,4 @@ def _limits(rate: Ratio, cost: Ratio) -> bool:
 
 
 def _size(ratios: Sequence[Ratio]) -> float:
-    return max(abs(math.log(found.value)) for found in ratios)
+    return max(abs(math.log(ratio.value)) for ratio in ratios)

@@ -335,8 +335,8 @@ def _profile(
     mine = pl.col("run_id").is_in([*ids[0], *ids[1]]) & (pl.col("step") == step)
     profiled = {row["run_id"]: row for row in chosen.ask("profiled").filter(mine).to_dicts()}
     with_samples = [[run for run in side if run in profiled and profiled[run]["samples"]] for side in ids]
-    for name, side, found in zip((chosen.base, chosen.other), ids, with_samples, strict=True):
-        if not found:
+    for name, side, has_samples in zip((chosen.base, chosen.other), ids, with_samples, strict=True):
+        if not has_samples:
             reasons = dict.fromkeys(profiled[run]["reason"] for run in side if run in profiled)
             cannot.append(
                 f"which functions take the time of {name}: {'; '.join(filter(None, reasons)) or 'no profile'}"

@@ -155,13 +155,18 @@ def as_json(explanation: Explanation) -> str:
 
 
 def _json(one: Term | Part | PartCost) -> dict[str, Any]:
-    found = {
+    fields = {
         name: getattr(one, name)
         for name in ("name", "label", "unit", "a", "b", "log", "change", "share_a", "share_b", "samples_a", "samples_b",
                      "quality", "where", "by_run")
         if hasattr(one, name)
     }  # fmt: skip
-    return {**found, "interval": one.interval, "p": one.difference.p if one.difference else None, "clear": one.is_clear}
+    return {
+        **fields,
+        "interval": one.interval,
+        "p": one.difference.p if one.difference else None,
+        "clear": one.is_clear,
+    }
 
 
 def _function_json(one: Function) -> dict[str, Any]:

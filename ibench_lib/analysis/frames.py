@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.metrics import METRICS
+from ibench_lib.metrics import METRICS, step_words
 
 SHORT_S = 1.0
 """Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
@@ -94,6 +94,14 @@ def rate_label(frame: pl.DataFrame, step: str) -> str:
     """What the rate of the step's main operations is called, such as inserts/s; throughput where nothing is known."""
     labels = frame.filter(pl.col("step") == step)["rate_label"].drop_nulls()
     return str(labels[0]) if len(labels) else METRICS["throughput"].label
+
+
+def step_text(frame: pl.DataFrame, step: str, pattern: str = "{words} · {step}") -> str:
+    """A step with what it is in words (`metrics.step_words`), if a frame with its kind tells; else its name alone."""
+    column = next((name for name in ("step_kind", "kind") if name in frame.columns), None)
+    kinds = frame.filter(pl.col("step") == step)[column].drop_nulls().to_list() if column else []
+    words = step_words(step, kinds[0] if kinds else None)
+    return pattern.format(words=words, step=step) if words else step
 
 
 def short_steps(frame: pl.DataFrame) -> pl.DataFrame:

@@ -147,7 +147,7 @@ class History:
     @property
     def differing(self) -> pl.DataFrame:
         """The points of lines in which the rate of a step differs from that of the oldest release clearly."""
-        lines = [place[0] for place, found in self.to_base.items() if place[2] == RATE and found.is_clear]
+        lines = [place[0] for place, ratio in self.to_base.items() if place[2] == RATE and ratio.is_clear]
         return self.points.filter(pl.col("line").is_in(lines))
 
     def line(self, label: str) -> Line:
@@ -311,8 +311,8 @@ def _history(release_points: pl.DataFrame, builds: pl.DataFrame, order: Order) -
         for columns in ([RATE], costs):
             to_base |= against_base(wide, names[0], [name for name in columns if name in wide.columns])
         for before, after in pairwise(names):
-            found = against_base(wide, before, [RATE] if RATE in wide.columns else [])
-            to_before |= {place: one for place, one in found.items() if place[3] == after}
+            ratios = against_base(wide, before, [RATE] if RATE in wide.columns else [])
+            to_before |= {place: one for place, one in ratios.items() if place[3] == after}
     for chart in charts:
         mine = testable.filter((pl.col("chart") == chart.label) & (pl.col("column") == RATE))
         if len(chart.lines) == 1:

@@ -41,7 +41,7 @@ def kinds_of_warnings(runs: pl.DataFrame) -> list[KindOfWarning]:
             kind = _NUMBER.sub("#", warning)
             kinds.setdefault(kind, {})[warning, run["dbms"]] = None
             warned.setdefault(kind, set()).add(run["run_id"])
-    return [_kind(list(found), len(warned[kind]), runs) for kind, found in kinds.items()]
+    return [_kind(list(texts), len(warned[kind]), runs) for kind, texts in kinds.items()]
 
 
 def _kind(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFrame) -> KindOfWarning:

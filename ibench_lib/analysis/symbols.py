@@ -1,22 +1,19 @@
 """Names of functions as people know them, and the part of the server that a stack belongs to.
 
 perf gives a function with its arguments, and one that the compiler has split or specialised under several names. Here
-all of these are one name, so that two builds can be compared. `symbols.yaml` has the names that differ between
+all of these are one name, so that two builds can be compared. `symbols.toml` has the names that differ between
 versions, and the subsystems.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict
-
-from ibench_lib.base import strict_yaml
-from ibench_lib.errors import UsageError
 
 UNKNOWN = "[unknown]"
 """What perf calls a function without a name; its library may follow, in brackets."""
@@ -27,11 +24,12 @@ ENGINE = "storage engine, and functions without a name"
 KERNEL, OTHER, NO_NAME = "kernel", "other", "unknown"
 """Subsystems that no pattern gives: the kernel; functions that fit no pattern; and functions without a name."""
 
-_RULES = Path(__file__).with_suffix(".yaml")
+_RULES = Path(__file__).with_suffix(".toml")
 
 # Where a stack enters the kernel; what is further in has names of its own, which may look like the server's.
 _KERNEL_ENTRY = re.compile(r"entry_SYSCALL\w*|do_syscall_64|x64_sys_call|asm_\w+|ret_from_fork\w*|el0\w*")
 
+_WILD = re.compile(r"[*?\[]")
 _CLONE = re.compile(r"(?:\.(?:isra|part|constprop|cold|lto_priv|llvm|localalias|clone|warm|hot|str)(?:\.?\d+)*)+$")
 _VERSION = re.compile(r"@@?[A-Za-z_][\w.]*$")
 _ABI = re.compile(r"\[abi:\w+\]")
@@ -47,7 +45,7 @@ _PAIRS = {"(": ")", "<": ">", "{": "}"}
 def short_name(symbol: str) -> str:
     """The name of a function: no arguments, return type, version of the library or suffix of the compiler.
 
-    Template arguments are `<>`. A name that another version has for the same function is that of `symbols.yaml`.
+    Template arguments are `<>`. A name that another version has for the same function is that of `symbols.toml`.
     `rec_get_offsets_func(unsigned char const*, dict_index_t const*) [clone .part.12]` is `rec_get_offsets_func`.
     """
     name = _cut(symbol)
@@ -92,11 +90,12 @@ def is_unknown(function: str) -> bool:
     return function.startswith(UNKNOWN)
 
 
+@cache
 def subsystem_of(function: str) -> str | None:
     """The subsystem of a function by its own name; None if no pattern fits."""
     if is_unknown(function):
         return NO_NAME
-    return next((name for name, pattern in _rules().subsystems if pattern.fullmatch(function)), None)
+    return next((name for name, globs in _rules().subsystems if globs.fit(function)), None)
 
 
 def coarse(subsystem: str) -> str:
@@ -113,9 +112,14 @@ def subsystems() -> list[str]:
 def _subsystem(functions: tuple[str, ...]) -> str:
     if not functions:
         return NO_NAME
-    if any(_KERNEL_ENTRY.fullmatch(function) for function in functions):
+    if any(map(_is_kernel_entry, functions)):
         return KERNEL
     return next(filter(None, map(subsystem_of, reversed(functions))), OTHER)
+
+
+@cache
+def _is_kernel_entry(function: str) -> bool:
+    return _KERNEL_ENTRY.fullmatch(function) is not None
 
 
 def _cut(symbol: str) -> str:
@@ -177,40 +181,41 @@ def _end_of(name: str, place: int) -> int:
     return len(name)
 
 
-class _Subsystem(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+@dataclass(frozen=True)
+class _Globs:
+    """Globs in groups: most are a name or the beginning of one, and to compile a thousand of them takes long."""
 
-    name: str
-    functions: list[str]
-    engine: bool = False
+    names: frozenset[str]
+    beginnings: tuple[str, ...]
+    others: re.Pattern[str]
 
-
-class _Alias(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    pattern: str
-    name: str
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    subsystems: list[_Subsystem]
-    aliases: list[_Alias]
+    def fit(self, name: str) -> bool:
+        return name in self.names or name.startswith(self.beginnings) or self.others.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)
 class _Rules:
-    subsystems: tuple[tuple[str, re.Pattern[str]], ...]
+    subsystems: tuple[tuple[str, _Globs], ...]
     of_engine: frozenset[str]
     aliases: tuple[tuple[re.Pattern[str], str], ...]
 
 
+def _globs(patterns: Sequence[str]) -> _Globs:
+    plain = {pattern for pattern in patterns if not _WILD.search(pattern.removesuffix("*"))}
+    # An empty group fits nothing but the empty name, which no function has.
+    others = "|".join(translate(pattern) for pattern in patterns if pattern not in plain)
+    return _Globs(
+        frozenset(pattern for pattern in plain if not pattern.endswith("*")),
+        tuple(sorted(pattern[:-1] for pattern in plain if pattern.endswith("*"))),
+        re.compile(others),
+    )
+
+
 @cache
 def _rules() -> _Rules:
-    file, _ = strict_yaml.load(_RULES, _File, UsageError)
+    file = tomllib.loads(_RULES.read_text(encoding="utf-8"))
     return _Rules(
-        tuple((one.name, re.compile("|".join(map(translate, one.functions)))) for one in file.subsystems),
-        frozenset(one.name for one in file.subsystems if one.engine),
-        tuple((re.compile(one.pattern), one.name) for one in file.aliases),
+        tuple((one["name"], _globs(one["functions"])) for one in file["subsystems"]),
+        frozenset(one["name"] for one in file["subsystems"] if one.get("engine")),
+        tuple((re.compile(one["pattern"]), one["name"]) for one in file["aliases"]),
     )

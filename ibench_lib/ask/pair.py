@@ -10,7 +10,7 @@ from ibench_lib.ask.ahead import begun_ahead
 from ibench_lib.ask.bases import Bases, bases, no_results
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
-from ibench_lib.base import strict_yaml
+from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import ParameterError
 from ibench_lib.stats.noise import Difference
 from ibench_lib.stats.ratios import differences_of
@@ -63,14 +63,14 @@ class Pair(Selection):
             # Flavours of servers count the history differently.
             values = values.filter(pl.col("metric") != "hll")
         done = every.filter((pl.col("step_status") == "complete") & pl.col("value").is_not_null())
-        found = []
+        listed = []
         for place, rows in done.group_by("setup", *_FIGURE, maintain_order=True):
             for step, one in self.differences(rows, "value").items():
                 of = (one.value, one.se, one.df, one.own_df) if one else (None,) * 4
-                found.append((step, *place, *of))
+                listed.append((step, *place, *of))
         names = {name: pl.String() for name in ("step", "setup", *_FIGURE)}
         figures = {name: pl.Float64() for name in ("log_ratio", "log_se", "log_df", "log_own_df")}
-        known = pl.DataFrame(found, schema={**names, **figures}, orient="row")
+        known = pl.DataFrame(listed, schema={**names, **figures}, orient="row")
         joined = values.join(known, on=list(names), how="left", nulls_equal=True, maintain_order="left")
         return derived(joined, values, every)
 
@@ -117,16 +117,14 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     names = runs["dbms"].unique(maintain_order=True).to_list()
     for what, name in (("a", a), ("b", b)):
         if name and names and name not in names:
-            raise ParameterError(
-                f"{what} {name!r:.80} is in none of the selected runs{strict_yaml.suggestion(name, names)}"
-            )
+            raise ParameterError(f"{what} {name!r:.80} is in none of the selected runs{suggestion(name, names)}")
     if a and a == b:
         raise ParameterError(f"a and b are both {a!r:.80}", hint="name two dbms")
     # Without runs there is no base either, whatever was asked for.
     a = a or next((name for name in (chosen.base, *names) if name in names and name != b), "")
     b = b or next((name for name in names if name != a), "")
     ids = [runs.filter(pl.col("dbms") == name)["run_id"].to_list() for name in (a, b)]
-    narrowed = Pair(chosen.lake, [*ids[0], *ids[1]], chosen.steps, Bases(), chosen.points)
+    narrowed = Pair(chosen.lake, [*ids[0], *ids[1]], chosen.steps, Bases(), chosen.points, known=chosen.known)
     # Among fewer runs a dbms may need no experiment in its name.
     known = dict(narrowed.runs.select("run_id", "dbms").iter_rows())
     called = [known[of_side[0]] if of_side else "" for of_side in ids]

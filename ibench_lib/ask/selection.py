@@ -16,8 +16,8 @@ import polars as pl
 from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import answer_of
-from ibench_lib.base import interactive, strict_yaml
-from ibench_lib.base.wording import NOT_MEASURED, count
+from ibench_lib.base import interactive
+from ibench_lib.base.wording import NOT_MEASURED, count, suggestion
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import workspace
 from ibench_lib.store import catalogue, reader
@@ -35,6 +35,14 @@ class AskedQuestion:
     question: str
     parameters: dict[str, Any]
     answer: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What selections of one lake have found out: connections by their runs, answers by question and parameters."""
+
+    narrowed: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = field(default_factory=dict)
+    answers: dict[tuple[str, str], pl.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,9 +63,8 @@ class Selection:
     excluded: Mapping[str, str] = field(default_factory=dict)
     palette: str = "default"
     ahead: Ahead | None = field(default=None, repr=False, compare=False)
-    _narrowed: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    # Goes on to what is made of a selection by `replace`, which has the same lake.
+    known: _Known = field(default_factory=_Known, repr=False, compare=False)
     # No property: Tab completes what an attribute has, but runs no code to find out.
     q: Questions = field(init=False, compare=False)
 
@@ -112,13 +119,17 @@ class Selection:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
         wanted = catalogue.parameters_of(name)
         values = {key: value for key, value in self._own.items() if key in wanted} | others
-        earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
+        earlier = [one for one in self.asked if (one.question, one.parameters) == (name, values)]
         if earlier:
             return earlier[0].answer
-        frame = self.ahead.take(name, values) if self.ahead else None
+        key = name, repr(values)
+        frame = self.known.answers.get(key)
+        if frame is None and self.ahead is not None:
+            frame = self.ahead.take(name, values)
         if frame is None:
             frame = reader.question(self.connection_for(values), name, **values)
-        before = sum(known.question == name for known in self.asked)
+        self.known.answers[key] = frame
+        before = sum(one.question == name for one in self.asked)
         title = f"{name}-{before + 1}" if before else name
         self.asked.append(AskedQuestion(title, name, values, answer_of(frame, title)))
         return self.asked[-1].answer
@@ -129,9 +140,9 @@ class Selection:
         if not isinstance(given, list | tuple) or not all(isinstance(run, str) for run in given):
             return self.lake  # the question says what is wrong, if it has runs at all
         runs = tuple(given)
-        if runs not in self._narrowed:
-            self._narrowed[runs] = narrowed(self.lake, runs)
-        return self._narrowed[runs]
+        if runs not in self.known.narrowed:
+            self.known.narrowed[runs] = narrowed(self.lake, runs)
+        return self.known.narrowed[runs]
 
 
 class Questions:
@@ -143,7 +154,7 @@ class Questions:
     def __getattr__(self, name: str) -> Callable[..., pl.DataFrame]:
         known = catalogue.questions()
         if name not in known:
-            raise AttributeError(f"no question {name!r:.80}{strict_yaml.suggestion(name, sorted(known))}")
+            raise AttributeError(f"no question {name!r:.80}{suggestion(name, sorted(known))}")
         selection = self._selection
 
         def ask(**others: Any) -> pl.DataFrame:
@@ -163,8 +174,8 @@ class Questions:
 def _repeats(runs: pl.DataFrame) -> str:
     """A cell of the table: the numbers of the repeats, with the status of those that did not complete."""
     statuses = runs.sort("repeat").select("repeat", "status").rows()
-    said = ", ".join(f"r{repeat}" if status == "complete" else f"r{repeat} {status}" for repeat, status in statuses)
-    return f"<td>{html.escape(said)}</td>"
+    repeats = ", ".join(f"r{repeat}" if status == "complete" else f"r{repeat} {status}" for repeat, status in statuses)
+    return f"<td>{html.escape(repeats)}</td>"
 
 
 def choose(
@@ -217,11 +228,11 @@ def choose(
     of_experiment = _fits(known["experiment"], [experiment]) & known["latest"]
     if experiment and not of_experiment.any():
         there = sorted(set(known["experiment"].drop_nulls()))
-        near = strict_yaml.suggestion(experiment, there)
-        said = f"experiment {experiment!r:.80} has no run in the lake{near}"
+        near = suggestion(experiment, there)
+        problem = f"experiment {experiment!r:.80} has no run in the lake{near}"
         if "did you mean" in near and experiment not in workspace().experiment_names():
-            raise ParameterError(said, hint="`ibench runs` lists the runs; `ibench run` makes some")
-        warnings.warn(said, stacklevel=2)
+            raise ParameterError(problem, hint="`ibench runs` lists the runs; `ibench run` makes some")
+        warnings.warn(problem, stacklevel=2)
     if of_experiment.any():
         numbers = known.filter(of_experiment)["repeat"].cast(pl.String)
         _check("repeat", map(str, repeats), numbers, f"in any run of {experiment}")
@@ -306,7 +317,7 @@ def measured_experiment(lake: duckdb.DuckDBPyConnection, name: str | None = None
     if not chosen:
         raise ParameterError("there is no run yet")
     if not has_run(lake, chosen, ()):
-        near = strict_yaml.suggestion(chosen, experiments(lake)["experiment"].to_list())
+        near = suggestion(chosen, experiments(lake)["experiment"].to_list())
         raise ParameterError(f"experiment {chosen!r:.80} has no run in the lake{near}")
     return chosen
 
@@ -329,4 +340,4 @@ def _check(what: str, wanted: Iterable[str], there: pl.Series, where: str) -> No
     known = there.unique(maintain_order=True).to_list()
     for name in wanted:
         if name not in known:
-            raise ParameterError(f"{what} {name!r:.80} is not {where}{strict_yaml.suggestion(str(name), known)}")
+            raise ParameterError(f"{what} {name!r:.80} is not {where}{suggestion(str(name), known)}")

@@ -1,12 +1,13 @@
 """Packages of a Debian or Ubuntu machine: installed where we may, else downloaded and unpacked into a folder.
 
-Standard library, `commands` and `errors` only: the tool that makes the environment uses it before there is one.
-Repositories, signatures and proxies are the machine's own apt configuration; nothing here names any.
+Standard library, `programs`, `user_cache` and `errors` only: the tool that makes the environment uses it before there
+is one. Repositories, signatures and proxies are the machine's own apt configuration; nothing here names any.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -14,9 +15,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ibench_lib.base import programs
+from ibench_lib.base import programs, user_cache
 from ibench_lib.errors import IbenchError
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -25,6 +28,11 @@ _ENV = ["/usr/bin/env", f"PATH={_PATH}", "DEBIAN_FRONTEND=noninteractive", "LC_A
 _OPTIONS = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]
 # What every Debian checks its own archive by.
 _DEBIAN_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_STATUS, _OF_APT = "/var/lib/dpkg/status", ("/etc/apt", "/var/lib/apt/lists")
+_CANDIDATE = re.compile(r"(?m)^(\S+):\n(?:  .*\n)*?  Candidate: (?:\d+:)?(\d[\d.]*\d)")
+_CANDIDATES: dict[str, dict[str, str]] = {}
+"""What was asked for, a name or a glob -> package -> version, of what this process has asked for."""
+
 _FETCHED_FROM = re.compile(r"(?m)^'([^']+?)/+dists/")
 # A dynamic loader works with its own libc only, so a libc is never unpacked next to it.
 _LIBC_PACKAGES = ("libc6_", "libc-bin_")
@@ -55,13 +63,14 @@ def install(packages: Sequence[str], as_root: list[str]) -> None:
     apt = [*as_root, *_ENV, "apt-get", *_OPTIONS]
     if _run([*apt, "install", *packages]).returncode != 0:
         update = _run([*apt, "update"])  # one dead repository among good ones is no reason to stop
+        _CANDIDATES.clear()
         installed = _run([*apt, "install", *packages])
         if installed.returncode != 0:
             raise _refused(f"apt-get install {' '.join(packages)}", update, installed)
 
 
 def unpack(
-    packages: Sequence[str], into: Path, *, status: Path = Path("/var/lib/dpkg/status"), suite: str | None = None
+    packages: Sequence[str], into: Path, *, status: Path = Path(_STATUS), suite: str | None = None
 ) -> dict[str, str]:
     """Download packages with what this machine lacks of their dependencies, and unpack them into the folder `into`.
 
@@ -93,13 +102,57 @@ def unpack(
     return hashes
 
 
+def ask_for_candidates(packages: Sequence[str]) -> None:
+    """Ask apt at once for all that `candidate_version` is going to be asked for; names may be globs.
+
+    Where apt keeps no cache of its own, as in a container, it reads all of its lists for each question, which takes a
+    second. What it said counts as long as its lists, its settings and the installed packages are the same.
+    """
+    program = shutil.which("apt-cache", path=_PATH)
+    wanted = sorted({*packages} - _CANDIDATES.keys())
+    if not wanted:
+        return
+    versions = (_kept_candidates(program, wanted) if program else None) or {}
+    _CANDIDATES.update(dict.fromkeys(wanted, versions))
+
+
 def candidate_version(package: str) -> str | None:
     """The upstream version that apt would install (`10.11.19` of `1:10.11.19-0+deb12u1`), None where it knows none."""
-    if not shutil.which("apt-cache", path=_PATH):
-        return None
-    said = _run([*_ENV, "apt-cache", "policy", package]).stdout
-    match = re.search(r"Candidate: (?:\d+:)?(\d[\d.]*\d)", said)
-    return match[1] if match else None
+    if not any(fnmatchcase(package, asked) for asked in _CANDIDATES):
+        ask_for_candidates([package])
+    return next((known[package] for known in _CANDIDATES.values() if package in known), None)
+
+
+def _kept_candidates(program: str, packages: Sequence[str]) -> dict[str, str]:
+    """Package -> version by apt, or as it was kept of an equal question at the same state of apt."""
+    folder, question = user_cache.folder("apt"), f"{packages} {_state_of_apt(program)}"
+    place = folder and folder / f"{hashlib.sha256(question.encode()).hexdigest()}.json"
+    if place is not None:
+        with suppress(OSError, ValueError, AttributeError):
+            return {str(name): str(version) for name, version in json.loads(place.read_bytes()).items()}
+    answer = _run([*_ENV, "apt-cache", "policy", *packages])
+    versions = dict(_CANDIDATE.findall(answer.stdout))
+    if folder is not None and place is not None and answer.returncode == 0:
+        with suppress(OSError):
+            for other in folder.iterdir():
+                other.unlink(missing_ok=True)
+            temporary = place.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(versions), encoding="utf-8")
+            os.replace(temporary, place)
+    return versions
+
+
+def _state_of_apt(program: str) -> list[tuple[object, ...]]:
+    """What apt's answers depend on: its lists, its settings, the installed packages, and itself."""
+    facts: list[tuple[object, ...]] = [(os.environ.get("APT_CONFIG"),)]
+    files = [program, _STATUS]
+    for top in _OF_APT:
+        files += sorted(os.path.join(place, name) for place, _, names in os.walk(top) for name in names)
+    for file in files:
+        with suppress(OSError):
+            status = os.stat(file)
+            facts.append((file, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return facts
 
 
 def has_debian_archive() -> bool:
@@ -110,8 +163,8 @@ def has_debian_archive() -> bool:
 def _debian_archive() -> str | None:
     """Address of the first Debian archive among apt's sources; the one for security updates is not called so."""
     # The sources alone say what an update would fetch. `indextargets` would first read all packages that there are.
-    said = _run([*_ENV, "apt-get", "update", "--print-uris"]).stdout
-    return next((address for address in _FETCHED_FROM.findall(said) if address.endswith("/debian")), None)
+    output = _run([*_ENV, "apt-get", "update", "--print-uris"]).stdout
+    return next((address for address in _FETCHED_FROM.findall(output) if address.endswith("/debian")), None)
 
 
 def _suite_sources(suite: str, scratch: Path) -> Path:
@@ -193,10 +246,10 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _refused(what: str, *results: subprocess.CompletedProcess[str]) -> IbenchError:
-    said = "\n".join(result.stdout.strip() for result in results if result.returncode != 0)
+    output = "\n".join(result.stdout.strip() for result in results if result.returncode != 0)
     return IbenchError(
         f"{what} failed (exit {results[-1].returncode})",
         hint="see apt's output above; usually the network is unreachable or the package list does not "
         "have this package",
-        detail="\n".join(said.splitlines()[-15:]) or None,
+        detail="\n".join(output.splitlines()[-15:]) or None,
     )

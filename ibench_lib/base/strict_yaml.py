@@ -10,7 +10,6 @@ itself without end or is too large is refused there, in time that grows with the
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ibench_lib.base.text_file import NotReadable, read_text
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, suggestion
 from ibench_lib.errors import UsageError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -39,7 +38,6 @@ MOST_LEVELS = 40
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MOST_KNOWN = 12
 _WHOLE_NUMBER = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _AMBIGUOUS_NUMBER = re.compile(r"[-+]?0\d+")
 _PLAIN_TAGS = {
@@ -263,15 +261,6 @@ def _sentence(model: type[BaseModel], root: Node, item: ErrorDetails) -> str:
     given = item["input"]
     rest = f", not {given!r:.80}" if given is None or isinstance(given, str | int | float) else ""
     return f"{where}: {item['msg'].replace('Input should', 'should')}{rest}"
-
-
-def suggestion(name: str, known: list[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, else `; known: ...` with the first of them."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
-    return f"; known: {', '.join(known[:_MOST_KNOWN])}{more}" if known else ""
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:

@@ -33,8 +33,8 @@ def open_regular(path: Path, *, follow: bool = True, inside: int | None = None) 
     except FileNotFoundError:
         raise
     except OSError as error:
-        said = error.strerror or type(error).__name__
-        raise NotReadable(_LINK if error.errno == errno.ELOOP and not follow else said) from error
+        reason = error.strerror or type(error).__name__
+        raise NotReadable(_LINK if error.errno == errno.ELOOP and not follow else reason) from error
     except ValueError as error:  # a name with a NUL in it
         raise NotReadable(str(error)) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -10,6 +10,8 @@ MOST_NAMED = 3
 NOT_MEASURED = {"published": "published figures", "imported": "imported logs"}
 """What runs have that were not measured here, by the origin of the run."""
 
+_MOST_KNOWN = 12
+
 
 def count(number: int, what: str, several: str | None = None) -> str:
     """1 step, 3 steps; 1 index, 3 indexes."""
@@ -27,6 +29,11 @@ def joined(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
+def capital(text: str) -> str:
+    """The text with its first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
 def ending(status: int) -> str:
     """What became of a process, by its return code: was killed by SIGKILL, ended with exit code 3."""
     return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
@@ -38,3 +45,14 @@ def duration_text(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def suggestion(name: str, known: list[str]) -> str:
+    """`; did you mean 'x'?` for the nearest known name, else `; known: ...` with the first of them."""
+    import difflib  # only who has mistyped a name waits for it
+
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
+    return f"; known: {', '.join(known[:_MOST_KNOWN])}{more}" if known else ""

@@ -98,11 +98,13 @@ class Collector:
         """
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
-        """Emit the rows of one tick. `now_s` reads the run's clock: `t_s` is read together with the values.
+        """Emit the rows of one tick: its own, or those of `counters`.
 
-        What it raises counts as a missed sample, its text as the reason; the next tick tries again.
+        `now_s` reads the run's clock: `t_s` is read together with the values. What it raises counts as a missed sample,
+        its text as the reason; the next tick tries again.
         """
-        raise NotImplementedError
+        for table, columns in self.counters(now_s, starts=False):
+            self.emit(table, tick=tick, **columns)
 
     def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterable[tuple[str, dict[str, Any]]]:
         """Rows as of now of the tables whose cumulative columns a step is measured by: (table, columns).

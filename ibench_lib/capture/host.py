@@ -39,14 +39,7 @@ class Host(Collector):
                 for column in PRESSURES[what].values():
                     self.null_reasons[f"host_samples.{column}"] = reason
 
-    def sample(self, tick: int, now_s: Callable[[], float]) -> None:
-        for table, columns in self._now(now_s):
-            self.emit(table, tick=tick, **columns)
-
     def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-        return self._now(now_s)
-
-    def _now(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s, stat = now_s(), self._stat.read()
         memory = memory_columns(self._meminfo.read())
         if memory["memory_available_bytes"] is None:

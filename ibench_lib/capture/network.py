@@ -18,14 +18,7 @@ class Network(Collector):
     def open(self) -> None:
         self._dev = ProcFile("/proc/self/net/dev")
 
-    def sample(self, tick: int, now_s: Callable[[], float]) -> None:
-        for table, columns in self._now(now_s):
-            self.emit(table, tick=tick, **columns)
-
     def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-        return self._now(now_s)
-
-    def _now(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s = now_s()
         for columns in interfaces(self._dev.read()):
             yield "network_samples", {"t_s": t_s, **columns}

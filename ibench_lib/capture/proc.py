@@ -1,10 +1,14 @@
-"""A file of /proc that is read again and again."""
+"""Files of /proc: one that is read again and again, and those that say which processes another one has started."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 _AT_ONCE = 1 << 16
+_CHILDREN = "/proc/{pid}/task/{pid}/children"
+_PARENT = 1  # of /proc/<pid>/stat, from the field after the name
 
 
 class ProcFile:
@@ -37,3 +41,42 @@ class ProcFile:
             parts.append(part)
             offset += len(part)
         return b"".join(parts)
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and that live; none of one that has ended.
+
+    A kernel without lists of children (CONFIG_PROC_CHILDREN) is asked for the parent of each process instead.
+    """
+    if _lists_children():
+        try:
+            with open(_CHILDREN.format(pid=pid), "rb", buffering=0) as file:
+                return [int(child) for child in file.read().split()]
+        except OSError:
+            return []
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent_of(name) == pid]
+
+
+def threads_of(pid: int, children: Iterable[int]) -> Iterator[str]:
+    """The folder of each thread of a process and of its children. Raises OSError if the process has ended."""
+    for process in (pid, *children):
+        task = f"/proc/{process}/task"
+        try:
+            yield from (f"{task}/{thread}" for thread in os.listdir(task))
+        except OSError:
+            if process == pid:
+                raise
+
+
+@cache
+def _lists_children() -> bool:
+    return os.path.exists(_CHILDREN.format(pid=os.getpid()))
+
+
+def _parent_of(process: str) -> int | None:
+    try:
+        with open(f"/proc/{process}/stat", "rb", buffering=0) as file:
+            text = file.read()
+    except OSError:
+        return None  # it ended in between
+    return int(text[text.rindex(b")") + 1 :].split()[_PARENT])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import Collector, Unavailable
-from ibench_lib.capture.proc import ProcFile
+from ibench_lib.capture.proc import ProcFile, children_of, threads_of
 from ibench_lib.capture.step_counters import PEAK
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -100,11 +100,7 @@ class _Watched:
 
     def look_for_children(self) -> None:
         """Find the processes that the server consists of besides the first."""
-        try:
-            with open(f"/proc/{self.pid}/task/{self.pid}/children", "rb", buffering=0) as file:
-                self._children = [int(child) for child in file.read().split()]
-        except OSError:
-            self._children = []
+        self._children = children_of(self.pid)
 
     def columns(self) -> dict[str, Any]:
         """`stat_columns` of all processes."""
@@ -167,7 +163,7 @@ class _Watched:
         """Voluntary and involuntary context switches of all threads ever seen. Counts the `blocked` ones as well."""
         seen: dict[str, tuple[int, int]] = {}
         self.blocked = 0
-        for thread in self._all_threads():
+        for thread in threads_of(self.pid, self._children):
             try:
                 # Not kept open: a server may have more threads than we may have files.
                 with open(f"{thread}/status", "rb", buffering=0) as file:
@@ -184,15 +180,6 @@ class _Watched:
             seen[thread] = now
         self._threads = seen
         return self._voluntary, self._involuntary
-
-    def _all_threads(self) -> Iterator[str]:
-        for pid in (self.pid, *self._children):
-            task = f"/proc/{pid}/task"
-            try:
-                yield from (f"{task}/{thread}" for thread in os.listdir(task))
-            except OSError:
-                if pid == self.pid:
-                    raise
 
 
 def ended_cpu(text: bytes, own: dict[str, Any]) -> tuple[float, float]:

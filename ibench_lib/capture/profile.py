@@ -73,12 +73,12 @@ class PerfProfile(Collector):
         if pid is None:
             raise Unavailable("the server is remote: perf samples processes of this host")
         probe = self.scene.scratch / "probe.perf"
-        status, said = self._record("cycles", pid, probe, _PROBE_S)
+        status, output = self._record("cycles", pid, probe, _PROBE_S)
         if self.stopping.is_set():
             return
         if status != 0 or not probe.is_file():
             raise Unavailable(
-                f"perf is not permitted to sample the server's process: {_first_line(said)}; run as root,"
+                f"perf is not permitted to sample the server's process: {_first_line(output)}; run as root,"
                 " or set the kernel's perf_event_paranoid to 1 or lower"
             )
         # Without a hardware counter perf takes its own clock instead, and says so in the file only.
@@ -91,13 +91,13 @@ class PerfProfile(Collector):
         if pid is None:
             raise ProcessLookupError("the server has no process now")
         path = self.scene.scratch / f"{tick}.perf"
-        status, said = self._record(self._event, pid, path, self._options.seconds)
+        status, output = self._record(self._event, pid, path, self._options.seconds)
         if self.stopping.is_set():  # it was cut short: nobody knows how long it sampled
             path.unlink(missing_ok=True)
         elif status != 0 or not path.is_file():
-            raise OSError(f"perf record: {_first_line(said)}")
+            raise OSError(f"perf record: {_first_line(output)}")
         else:
-            self._recordings.append(_Recording(tick, now_s(), path, _cpu_between(said)))
+            self._recordings.append(_Recording(tick, now_s(), path, _cpu_between(output)))
 
     def close(self) -> None:
         """Fold what was recorded."""

@@ -1,13 +1,17 @@
-"""The server's threads, once a second, by their name: CPU, and waiting for a CPU. From /proc/<pid>/task."""
+"""The server's threads, once a second, by their name: CPU, and waiting for a CPU. From /proc/<pid>/task.
+
+Of a server of several processes they are those of all of them.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import Collector, Unavailable
+from ibench_lib.capture.proc import children_of, threads_of
 
 LEAST_NS = 1_000_000
 """What a name must have used or waited in an interval to have a row."""
@@ -37,22 +41,22 @@ class Threads(Collector):
         if pid is None:
             raise ProcessLookupError("the server has no process now")
         t_s, before_s = now_s(), self._read_s
-        rows = self._grown(f"/proc/{pid}/task")
+        rows = self._grown(list(threads_of(pid, children_of(pid))))
         self._read_s = t_s
         if before_s is not None:  # of a first look nothing is known but how much there was since the thread's start
             for row in rows:
                 self.emit("thread_samples", tick=tick, t_s=t_s, seconds=t_s - before_s, **row)
 
-    def _grown(self, folder: str) -> list[dict[str, Any]]:
-        """What each name has used since the last look, and all of them together."""
+    def _grown(self, threads: Iterable[str]) -> list[dict[str, Any]]:
+        """What each name has used since the last look, and all of them together. `threads` are folders of /proc."""
         seen: dict[str, tuple[int, int]] = {}
         by_name: dict[str, list[int]] = {}
-        for thread in os.listdir(folder):
+        for thread in threads:
             try:
-                with open(f"{folder}/{thread}/schedstat", "rb", buffering=0) as file:
+                with open(f"{thread}/schedstat", "rb", buffering=0) as file:
                     used, queued = (int(part) for part in file.read().split()[:2])
                 # Read each time: a thread may be given its name, or another one, at any time.
-                with open(f"{folder}/{thread}/comm", "rb", buffering=0) as file:
+                with open(f"{thread}/comm", "rb", buffering=0) as file:
                     name = group(file.read().decode(errors="replace"))
             except OSError:
                 continue  # it ended in between
@@ -67,8 +71,8 @@ class Threads(Collector):
                 sums[2] += queued - before[1]
         self._seen = seen
         return [
-            {"name": name, "threads": threads, "cpu_s": used / 1e9, "queued_s": queued / 1e9}
-            for name, (threads, used, queued) in sorted(by_name.items())
+            {"name": name, "threads": count, "cpu_s": used / 1e9, "queued_s": queued / 1e9}
+            for name, (count, used, queued) in sorted(by_name.items())
             if not name or used >= LEAST_NS or queued >= LEAST_NS
         ]
 

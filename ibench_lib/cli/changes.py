@@ -11,19 +11,16 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.later import later
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, suggestion
 from ibench_lib.cli import known_names
 from ibench_lib.cli.output import FORMAT, TextOrJson, err, out, print_problems, safe
 from ibench_lib.errors import IbenchError, ParameterError, UsageError
 from ibench_lib.metrics import METRICS, rates
 
 if TYPE_CHECKING:
-    from ibench_lib.base import strict_yaml
     from ibench_lib.store import narrow, reader
 else:
-    strict_yaml, narrow, reader = map(
-        later, ("ibench_lib.base.strict_yaml", "ibench_lib.store.narrow", "ibench_lib.store.reader")
-    )
+    narrow, reader = map(later, ("ibench_lib.store.narrow", "ibench_lib.store.reader"))
 
 if TYPE_CHECKING:
     from ibench_lib.analysis.changes import Change
@@ -123,7 +120,7 @@ def _answer(
     known = reader.question(lake, "known_runs")
     mine = known.filter(known["experiment"] == name)
     if mine.is_empty():
-        near = strict_yaml.suggestion(name, known["experiment"].unique().to_list())
+        near = suggestion(name, known["experiment"].unique().to_list())
         raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}")
     excluded = mine.filter(mine["excluded"].is_not_null())
     run_ids = mine.filter(mine["excluded"].is_null())["run_id"].to_list() if stream else choose(lake, name).run_ids
@@ -164,7 +161,7 @@ def _share(text: str) -> float:
 def _metrics(wanted: list[str] | None) -> list[str]:
     for name in wanted or []:
         if name not in METRICS:
-            raise ParameterError(f"metric {name!r:.80} does not exist{strict_yaml.suggestion(name, list(METRICS))}")
+            raise ParameterError(f"metric {name!r:.80} does not exist{suggestion(name, list(METRICS))}")
     return wanted or ["throughput", *dict.fromkeys(one.name for metrics in rates().values() for one in metrics)]
 
 

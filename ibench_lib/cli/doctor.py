@@ -163,7 +163,7 @@ def _initialiser(workspace: Workspace) -> Finding:
     name = "server initialiser"
     try:
         build = find_system(workspace)
-        command = flavour_of(build).initialise_command(build, Path("my.cnf"), Path("datadir"), [])
+        command = flavour_of(build).initialise_command(build, Path("options.cnf"), Path("datadir"), [])
     except IbenchError as error:
         return Finding(name, "missing", error.what, "ibench servers install")
     return Finding(name, "ok", command[0])

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib import plugins
+from ibench_lib.base import user_cache
 from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import LAKE_VARIABLE, PACKAGE, Workspace, say_once, workspace
@@ -141,21 +142,9 @@ def _changed(place: str) -> int | None:
         return None
 
 
-def _folder() -> Path | None:
-    """Where outputs are kept; None where nobody but this user may be sure to write."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    folder = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "ibench" / "printed"
-    with suppress(OSError, RuntimeError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = os.lstat(folder)
-        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022:
-            return folder
-    return None
-
-
 def _print_again(key: str) -> bool:
     """Print what is kept under this name. False if there is nothing."""
-    folder = _folder()
+    folder = user_cache.folder("printed")
     if folder is None:
         return False
     try:
@@ -171,7 +160,7 @@ def _print_again(key: str) -> bool:
 
 def _keep(key: str, pieces: Sequence[tuple[int, str]]) -> None:
     """Keep what was printed, if possible. The code of packages that add to the library may change without a sign."""
-    content, folder = json.dumps(pieces), _folder()
+    content, folder = json.dumps(pieces), user_cache.folder("printed")
     if folder is None or len(content) > _LONGEST or any(map(plugins.added, plugins.KINDS)):
         return
     temporary = folder / f"{key}.{os.getpid()}"

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ibench_lib.base.later import later
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, suggestion
 from ibench_lib.cli import known_names
 from ibench_lib.cli.output import out, safe
 from ibench_lib.cli.run_names import of_lake
 from ibench_lib.errors import ParameterError, UsageError
 
 if TYPE_CHECKING:
-    from ibench_lib.base import strict_yaml
     from ibench_lib.store import narrow, reader
 else:
-    strict_yaml, narrow, reader = map(
-        later, ("ibench_lib.base.strict_yaml", "ibench_lib.store.narrow", "ibench_lib.store.reader")
-    )
+    narrow, reader = map(later, ("ibench_lib.store.narrow", "ibench_lib.store.reader"))
 
 app = typer.Typer(
     help="""Write profiles of the server for other tools.
@@ -94,7 +91,7 @@ def export(
     profiled = reader.question(lake, "profiled", **asked)
     if profiled.is_empty():
         steps = reader.question(lake, "profiled", runs=[run_id], steps=[])["step"].to_list()
-        raise ParameterError(f"run {run_id} has no step {step!r:.80}{strict_yaml.suggestion(step, steps)}")
+        raise ParameterError(f"run {run_id} has no step {step!r:.80}{suggestion(step, steps)}")
     side = side_of(reader.question(lake, "stacks", **asked), profiled)
     if side is None:
         raise ParameterError(f"{step} of run {run_id} was not profiled: {profiled['reason'][0]}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, suggestion
 from ibench_lib.cli import known_names
 from ibench_lib.cli.output import (
     check_line,
@@ -217,9 +217,7 @@ def _add_busy_hosts(lake: duckdb.DuckDBPyConnection, runs: list[dict[str, Any]])
 def _require(what: str, wanted: str | None, known: Collection[str]) -> None:
     """Raises UsageError if no run has what is wanted."""
     if wanted is not None and wanted not in known:
-        from ibench_lib.base import strict_yaml
-
-        raise UsageError(f"no run has {what} {wanted!r:.80}{strict_yaml.suggestion(wanted, sorted(known))}")
+        raise UsageError(f"no run has {what} {wanted!r:.80}{suggestion(wanted, sorted(known))}")
 
 
 def _print_runs(found: list[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ibench_lib.base.later import later
+from ibench_lib.base.wording import suggestion
 from ibench_lib.cli import known_names
 from ibench_lib.cli.output import (
     err,
@@ -29,10 +30,8 @@ from ibench_lib.cli.output import (
 from ibench_lib.errors import UsageError
 
 if TYPE_CHECKING:
-    from ibench_lib.base import strict_yaml
     from ibench_lib.store import catalogue, reader
 else:
-    strict_yaml = later("ibench_lib.base.strict_yaml")
     catalogue, reader = later("ibench_lib.store.catalogue"), later("ibench_lib.store.reader")
 
 _ROWS_IN_A_TABLE = 1000
@@ -212,7 +211,7 @@ def _describe(name: str) -> None:
     full = name if name in known else f"questions.{name}"
     if full not in known:
         names = [found.removeprefix("questions.") for found in known]
-        near = strict_yaml.suggestion(name, names)
+        near = suggestion(name, names)
         raise UsageError(
             f"there is no table, view or question {name!r:.80}{near}", hint="`ibench sql --tables` lists them"
         )

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[bytes | None, ...]
 
+LONGEST_PARAMETER: Final = 250
+"""Bytes of the longest string that a prepared statement may take: a driver may have one byte for its length."""
+
 DEADLOCK: Final = "deadlocks"
 LOCK_TIMEOUT: Final = "lock_timeouts"
 CHANGED: Final = "changed"

@@ -383,8 +383,8 @@ class RunningProgram:
     @property
     def _tail(self) -> str:
         """What it said last on its standard error, as the end of a sentence; empty if it said nothing there."""
-        said = self._errors.decode(errors="replace").strip().splitlines()
-        return f": {_shown(self._without_secret(said[-1]), 400)}" if said else ""
+        lines = self._errors.decode(errors="replace").strip().splitlines()
+        return f": {_shown(self._without_secret(lines[-1]), 400)}" if lines else ""
 
     def _judge(self, ran_s: float, seconds: float | None) -> None:
         if self.error or self.stopped:
@@ -408,52 +408,54 @@ class RunningProgram:
 
     def warnings(self, seconds: float | None) -> list[str]:
         """What a reader has to know of its figures."""
-        found = []
+        sentences = []
         if self.unread:
             every = self.read + self.unread
-            found.append(f"{self.unread} of {every} lines could not be read; the first: {self._unread[0]}")
+            sentences.append(f"{self.unread} of {every} lines could not be read; the first: {self._unread[0]}")
         if self.seconds.from_rates:
-            found.append("operations are rates that it printed, times the time between its lines: they are no counts")
+            sentences.append(
+                "operations are rates that it printed, times the time between its lines: they are no counts"
+            )
         if self.seconds.together:
-            found.append(
+            sentences.append(
                 f"{self.seconds.together} lines without a time arrived together with the line before: single seconds of"
                 " these are not known; let it print the time, or flush each line"
             )
         if isinstance(self.seconds, CountedSeconds) and self.seconds.long_s:
             lengths = self.seconds.long_s
-            found.append(
+            sentences.append(
                 f"it printed nothing for up to {max(lengths):.1f} s, {len(lengths)} times: it stood still itself, and"
                 " what it did then belongs to the last of these seconds"
             )
         if self.left:
-            found.append(f"processes that it has left behind were ended: {self.left}")
+            sentences.append(f"processes that it has left behind were ended: {self.left}")
         if self.error is None and not self.stopped and seconds is not None and self.seconds.end_s < 0.95 * seconds - 1:
-            found.append(f"it reported {self.seconds.end_s:.1f} s of the {seconds:g} s that it was given")
-        return [f"{self.name}: {sentence}" for sentence in found]
+            sentences.append(f"it reported {self.seconds.end_s:.1f} s of the {seconds:g} s that it was given")
+        return [f"{self.name}: {sentence}" for sentence in sentences]
 
     def null_reasons(self) -> dict[str, str]:
         """Why columns are NULL, as the manifest has it."""
         why = f"{self.name} is a driven program, and does not print it"
         lacks = {"rows", "unknown"} | (self.seconds.lacks & {"errors", "retries"})
-        found = {f"{table}.{column}": why for table in ("ops", "workers") for column in sorted(lacks)}
+        reasons = {f"{table}.{column}": why for table in ("ops", "workers") for column in sorted(lacks)}
         if "bins" in self.seconds.lacks:
-            found |= {f"ops.{column}": why for column in ("service_bins", "service_counts")}
-            found |= {f"response_times.{column}": why for column in ("responses", "bins", "counts")}
+            reasons |= {f"ops.{column}": why for column in ("service_bins", "service_counts")}
+            reasons |= {f"response_times.{column}": why for column in ("responses", "bins", "counts")}
         if "mean_us" in self.seconds.lacks:
-            found["ops.service_sum_us"] = why
+            reasons["ops.service_sum_us"] = why
         if "max_us" in self.seconds.lacks:
-            found |= {"ops.service_max_us": why, "response_times.max_us": why}
+            reasons |= {"ops.service_max_us": why, "response_times.max_us": why}
         one = f"{self.name} is a driven program: "
-        found["ops.in_flight_us"] = f"{one}what it has in flight is not known"
-        found["ops.cpu_user_s"] = found["ops.cpu_system_s"] = f"{one}its CPU is known of the whole step only"
-        found["workers.client_lag_p99_us"] = found["workers.unrecorded_s"] = (
+        reasons["ops.in_flight_us"] = f"{one}what it has in flight is not known"
+        reasons["ops.cpu_user_s"] = reasons["ops.cpu_system_s"] = f"{one}its CPU is known of the whole step only"
+        reasons["workers.client_lag_p99_us"] = reasons["workers.unrecorded_s"] = (
             f"{one}what it does in between is not known"
         )
         if not self.limits():
-            found["steps.client_bound"] = found["steps.client_limit_share"] = (
+            reasons["steps.client_bound"] = reasons["steps.client_limit_share"] = (
                 f"{one}the CPU of its threads is not known"
             )
-        return found
+        return reasons
 
 
 def _shown(line: str | None, most: int = _SHOWN) -> str:

@@ -120,9 +120,9 @@ class WorkerProcess:
 def _message(line: bytes) -> dict[str, Any]:
     """What a worker said; that it failed where that is no message, as what a library prints is none."""
     with contextlib.suppress(ValueError, RecursionError):
-        found = json.loads(line)
-        if isinstance(found, dict) and isinstance(found.get("kind"), str):
-            return found
+        message = json.loads(line)
+        if isinstance(message, dict) and isinstance(message.get("kind"), str):
+            return message
     return {"kind": "failed", "error": f"it wrote what is no message: {line[:200]!r}"}
 
 

@@ -15,12 +15,12 @@ _EVERY_S, _LEAST_S = 0.5, 1.0
 
 def children(pid: int, proc: str = "/proc") -> list[int]:
     """The child processes of one, also those that have ended; empty where the kernel does not say."""
-    found: list[int] = []
+    pids: list[int] = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"{proc}/{pid}/task"):
             with open(f"{proc}/{pid}/task/{thread}/children", encoding="ascii") as file:
-                found += map(int, file.read().split())
-    return found
+                pids += map(int, file.read().split())
+    return pids
 
 
 def runs(pid: int) -> bool:

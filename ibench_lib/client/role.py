@@ -113,12 +113,12 @@ class Loader(Role):
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
         """Statements are acknowledged in the order in which they were made."""
-        left, found = rows["insert"], Counter[str]()
+        left, of_table = rows["insert"], Counter[str]()
         for table, count in self._sent:
             taken = min(count, left)
-            found[table] += taken
+            of_table[table] += taken
             left -= taken
-        return dict(found)
+        return dict(of_table)
 
 
 class TransactionRole(Role):

@@ -50,13 +50,13 @@ def not_in_force(config: ServerConfig, known: KnownOptions | None, variables: Ma
 
     `variables` is SHOW GLOBAL VARIABLES after start; `known` is None for a remote server, whose options nobody can ask.
     """
-    said = []
+    sentences = []
     for option in config.options:
         name, asked = meaning(option, known)
         used = variables.get(name)
         if asked is not None and used is not None and config.syntax.canonical(asked) != config.syntax.canonical(used):
-            said.append(f"{name}: asked {asked} ({option.origin}), the server uses {used or 'an empty value'}")
-    return said
+            sentences.append(f"{name}: asked {asked} ({option.origin}), the server uses {used or 'an empty value'}")
+    return sentences
 
 
 def differences(first: ServerConfig, second: ServerConfig, known: KnownOptions) -> list[Difference]:

@@ -204,11 +204,11 @@ class LoadedExperiment:
             origins = ((key, value, f"{self.name}.yaml:{lines[key]}") for key, value in values)
             return GeneratedFragment(name, tuple(Line(rules.group, *origin) for origin in origins))
 
-        found = [
+        named = [
             fragment(SET, (cell.config.set or {}).items(), self._lines_of_sets.get(cell.config.name, {})),
             fragment(FRAGMENT, cell.chosen, self._lines_of_values),
         ]
-        return [one for one in found if one.lines]
+        return [one for one in named if one.lines]
 
     @cached_property
     def _lines_of_values(self) -> dict[str, int]:
@@ -223,13 +223,13 @@ class LoadedExperiment:
     @cached_property
     def _lines_of_sets(self) -> dict[str, dict[str, int]]:
         """The same of what a configuration sets, by its name in results."""
-        found: dict[str, dict[str, int]] = {}
+        lines_of: dict[str, dict[str, int]] = {}
         for number, config in enumerate(self.spec.configs):
             if config.set is not None:
                 lines = strict_yaml.lines_of_keys(self.text, ("configs", number, "set"))
                 options = dict(zip(config.set, lines, strict=True))
-                found |= {config_name(config.name, chosen): options for chosen in self.spec.choices}
-        return found
+                lines_of |= {config_name(config.name, chosen): options for chosen in self.spec.choices}
+        return lines_of
 
 
 def load_experiment(path: Path, workload_files: Mapping[str, Path] | None = None) -> LoadedExperiment:
@@ -247,6 +247,6 @@ def load_experiment(path: Path, workload_files: Mapping[str, Path] | None = None
         raise ExperimentError(f"{path}: an experiment is a .yaml file", hint=hint)
     spec, text = strict_yaml.load(path, model_for, ExperimentError)
     named = {key: path.parent / Path(name).expanduser() for key, name in spec.workload.files().items()}
-    found = {key: (workload_files or {}).get(key, place) for key, place in named.items()}
-    spec = spec.model_copy(update={"workload": spec.workload.with_files(found)})
-    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec, path.parent, found)
+    files = {key: (workload_files or {}).get(key, place) for key, place in named.items()}
+    spec = spec.model_copy(update={"workload": spec.workload.with_files(files)})
+    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec, path.parent, files)

@@ -19,9 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from ibench_lib.base import strict_yaml
 from ibench_lib.base.choices import BY_FORM
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, suggestion
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
 from ibench_lib.errors import NameRefused
@@ -206,7 +205,7 @@ class Experiment(BaseModel):
         known = list(collectors())
         for name in capture.off:
             if name not in known:
-                raise ValueError(f"off: unknown collector {name!r}{strict_yaml.suggestion(name, known)}")
+                raise ValueError(f"off: unknown collector {name!r}{suggestion(name, known)}")
         return capture
 
     @field_validator("snapshot_after")
@@ -218,7 +217,7 @@ class Experiment(BaseModel):
         workload = find(options.benchmark)
         names = workload.step_names(options)
         if step not in names:
-            raise ValueError(f"unknown step {step!r}{strict_yaml.suggestion(step, names)}")
+            raise ValueError(f"unknown step {step!r}{suggestion(step, names)}")
         if step == names[-1]:
             raise ValueError(f"{step!r} is the last step: nothing would come after the snapshot")
         if reason := workload.needs(options).not_copied:
@@ -263,7 +262,7 @@ class Experiment(BaseModel):
         for config in self.configs:
             for name in config.builds or []:
                 if name not in known:
-                    near = strict_yaml.suggestion(name, known)
+                    near = suggestion(name, known)
                     raise ValueError(f"config {config.name!r}: unknown build {name!r}{near}")
         return self
 
@@ -287,7 +286,7 @@ def _model(benchmark: str | None) -> type[Experiment]:
 
         def known_preset(name: str) -> str:
             if name not in presets:
-                near = strict_yaml.suggestion(name, presets)
+                near = suggestion(name, presets)
                 raise ValueError(f"unknown setup {name!r}{near}; or give one of your own as a mapping with its sizes")
             return name
 
@@ -305,4 +304,4 @@ def _no_such_workload(given: object) -> object:
     name = given.get("benchmark") if isinstance(given, dict) else None
     if name is None:
         raise ValueError(f"`benchmark` must name the workload: {', '.join(known())}")
-    raise ValueError(f"unknown benchmark {name!r:.80}{strict_yaml.suggestion(str(name), known())}")
+    raise ValueError(f"unknown benchmark {name!r:.80}{suggestion(str(name), known())}")

@@ -9,6 +9,9 @@ of a log: responses times rows per commit, and the queries that its threads have
 the end. T is the end of the last client; of l.x, it is the longest time to create the indexes. Lines of other than one
 second become no seconds. Histograms have bins wider than ours: they are kept as they are printed, next to the step.
 
+Of the files next to the logs, those of iostat and vmstat become the costs of the step: what their samples of 5 s add
+up to. The first line of vmstat is of the time since boot, and its headers are repeated; neither is a sample.
+
 Clients are taken to begin together, because no file says when each began. Of the command line only numbers and the name
 of the engine are kept. Other files of a folder are not read.
 """
@@ -25,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
 from ibench_lib.errors import UsageError
+from ibench_lib.importers.host_logs import Iostat, Sample, read_iostat, read_vmstat, use_of_device, use_of_host
 from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row
 from ibench_lib.importers.layout import dbms_of
 from ibench_lib.importers.lines import LineBlocks, refusal
@@ -40,6 +44,10 @@ else:
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _NAME = re.compile(r"o\.ib\.dop([1-9]\d{0,3})\.([1-9]\d{0,3})", re.ASCII)
+_BESIDE = re.compile(r"o\.(io|vm|res)\.dop([1-9]\d{0,3})", re.ASCII)
+_DATA_DEVICE = re.compile(r"average values from iostat for ([\w.!/-]{1,60})", re.ASCII)
+_SAMPLE_S = 5.0
+"""Of iostat and vmstat, as the scripts start them."""
 _HEADER_BEGINS = "i_sec\tt_sec\ti_ips\tt_ips\t"
 _COLUMNS = {
     *("i_sec", "t_sec", "i_ips", "t_ips", "i_dps", "t_dps", "i_qps", "t_qps", "max_i", "max_d", "max_q"),
@@ -80,6 +88,8 @@ _KEPT = {
 }
 _NOTHING = re.compile("(?!)")
 _SECOND_S = (0.9, 1.1)
+_COVERED, _MOST_OF_IT = 0.5, 0.95  # of a step: less than half says too little, and less than most is said
+_FORKS_S = 10  # the first client begins this much earlier if it makes the table
 _ROLES = {"inserter": ("t_ins", "max_i", "Insert"), "deleter": ("t_del", "max_d", "Delete"),
           "querier": ("t_query", "max_q", "Query")}  # fmt: skip
 _STEPS = (
@@ -150,13 +160,24 @@ class _Client:
 
 
 @dataclass
+class _Beside:
+    """What stands next to the logs of a step: samples of iostat and vmstat, and which device holds the data."""
+
+    files: list[str] = field(default_factory=list)
+    iostat: Iostat | None = None
+    vmstat: list[Sample] = field(default_factory=list)
+    device: str | None = None
+
+
+@dataclass
 class _Folder:
-    """A step: its name, where it stands, and its clients."""
+    """A step: its name, where it stands, its clients, and what stands next to their logs."""
 
     name: str
     order: tuple[int, int]
     above: str
     clients: list[_Client] = field(default_factory=list)
+    beside: _Beside = field(default_factory=_Beside)
 
     @property
     def first(self) -> _Client:
@@ -196,15 +217,20 @@ class IibenchFolders:
             raise UsageError(f"{source}: a folder does not say of what setup it is", hint="name it with --setup")
         folders: dict[tuple[str, str], _Folder] = {}
         warnings: list[Remark] = []
+        others: dict[tuple[str, ...], _Beside] = {}
         for file in source.in_order:
             if source.many and self.recognises(file) is None:
+                if _BESIDE.fullmatch(file.name.rpartition("/")[2]):
+                    _read_beside(file, source, others.setdefault(tuple(source.folders(file.name)), _Beside()))
                 continue
             client = _named(file, source)
             _parse(client, source.blocks(file), warnings)
             within = source.folders(file.name)
             name, order = _step_of(within, client)
             step = _Folder(name, order, "/".join(within[:-1]))
-            folders.setdefault((step.above, within[-1]), step).clients.append(client)
+            folder = folders.setdefault((step.above, within[-1]), step)
+            folder.clients.append(client)
+            folder.beside = others.setdefault(tuple(within), folder.beside)
         runs: dict[str, list[_Folder]] = {}
         for (above, _), folder in sorted(folders.items(), key=lambda one: (one[0][0], one[1].order, one[0][1])):
             folder.clients.sort(key=lambda client: client.number)
@@ -225,6 +251,22 @@ class IibenchFolders:
 
 
 IMPORTER = IibenchFolders()
+
+
+def _read_beside(file: File, source: Source, beside: _Beside) -> None:
+    """Read a file next to the logs."""
+    kind = file.name.rpartition("/")[2].split(".")[1]
+    blocks = source.blocks(file)
+    beside.files.append(file.name)
+    if kind == "io":
+        beside.iostat = read_iostat(blocks)
+    elif kind == "vm":
+        beside.vmstat = read_vmstat(blocks)
+    else:
+        for _, lines in blocks:  # of the scripts' own sums only this is needed
+            for text in lines:
+                if found := _DATA_DEVICE.fullmatch(text.strip()):
+                    beside.device = found[1]
 
 
 def _named(file: File, source: Source) -> _Client:
@@ -406,6 +448,7 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
     """One run, its steps by their wall time if all say it, else one after the other."""
     rows: dict[str, list[Row]] = {"workers": [], "steps": [], "probes": []}
     said, failed, start_s = list(warnings), {}, 0.0
+    counters: list[Row] = []
     workers: list[tuple[str, _Client, str, int]] = []
     names = _unique_names(steps)
     loaded = 0
@@ -419,10 +462,13 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
             failed[name] = why
         said += _tails(step)
         existing = loaded + sum(client.total("inserter") * client.per_commit for client in step.clients)
+        counters += _costs(name, step, start_s, said)
         _add_step(rows, workers, name, step, start_s, why, existing if step.name == "l.x" and loaded else None)
         if step.name in ("l.i0", "l.x"):
             loaded = existing
         start_s += step.duration_s
+    rows["step_counters"] = counters
+    cpus = {step.beside.iostat.cpus for step in steps if step.beside.iostat and step.beside.iostat.cpus}
     kept = {table: columns for table, columns in rows.items() if columns}
     return ImportedRun(
         setup=setup,
@@ -436,6 +482,7 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
         columns={"ops": _OpsOfWorkers(workers)} if workers else {},
         resolution_s=1.0 if workers else None,
         origin_wall=datetime.fromtimestamp(origin, UTC) if origin is not None else None,
+        host={"logical_cpus": str(cpus.pop())} if len(cpus) == 1 else {},
         missing=_missing(),
         workload=_described(steps),
         error=next(iter(failed.values()), None),
@@ -468,6 +515,31 @@ def _failure(step: _Folder) -> Remark | None:
         if step.name == "l.x" and client.created_s is None:
             return client.remark("it does not say how long the indexes took")
     return None
+
+
+def _costs(name: str, step: _Folder, start_s: float, said: list[Remark]) -> list[Row]:
+    """What the host and the data's device did in a step, by the samples next to its logs."""
+    beside, rows = step.beside, list[Row]()
+    iostat = beside.iostat or Iostat(None, {})
+    device = beside.device or (next(iter(iostat.devices)) if len(iostat.devices) == 1 else None)
+    samples = {"iostat": iostat.devices.get(device or "", []), "vmstat": beside.vmstat}
+    if iostat.devices and not samples["iostat"]:
+        said.append(step.first.remark(f"nothing says which device held the data of {name}: it has no costs of it", 1))
+    for tool, found in samples.items():
+        seconds = len(found) * _SAMPLE_S
+        # The scripts start them before the clients, and end them after.
+        if found and not _COVERED * step.duration_s <= seconds <= step.duration_s + 4 * _SAMPLE_S + _FORKS_S:
+            text = f"{count(len(found), 'sample')} of {tool} are not of the {step.duration_s:.0f} s of {name}: left out"
+            said.append(step.first.remark(text, 1))
+            continue
+        if found and seconds < _MOST_OF_IT * step.duration_s:
+            text = f"its {tool} has samples of {seconds:.0f} of the {step.duration_s:.0f} s of {name}"
+            said.append(step.first.remark(text, 1))
+        if found and tool == "iostat":
+            rows += use_of_device(found, device or "", _SAMPLE_S, name, start_s)
+        elif found:
+            rows += use_of_host(found, iostat.cpus, _SAMPLE_S, name, start_s)
+    return rows
 
 
 def _tails(step: _Folder) -> list[Remark]:
@@ -592,7 +664,7 @@ def _described_step(name: str, step: _Folder) -> ImportedStep:
             for client in step.clients
         ],
     }
-    files = [client.file for client in step.clients]
+    files = [*(client.file for client in step.clients), *step.beside.files]
     return ImportedStep(name, 1, details, files, step.first.clients)
 
 
@@ -604,6 +676,8 @@ def _described(steps: Sequence[_Folder]) -> dict[str, Any]:
         "program": {"name": "iibench.py"},
         "assumptions": ["the clients of a step begin together"],
     }
+    if any(step.beside.iostat or step.beside.vmstat for step in steps):
+        found["assumptions"].append("iostat and vmstat have a sample each 5 s")
     engines = {one.get("engine") for one in options}
     if len(engines) == 1 and None not in engines:
         found["engine"] = engines.pop()

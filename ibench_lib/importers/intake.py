@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from ibench_lib import importers as folder
 from ibench_lib import plugins
-from ibench_lib.base import strict_yaml
 from ibench_lib.base.later import later
+from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers.importer import Columns, ImportedRun, Importer, ImportRequest, Remark, Row
 from ibench_lib.importers.lines import Lines
@@ -128,7 +128,7 @@ def find_importer(source: Source, name: str | None = None) -> Importer:
     expected = "\n".join(f"{importer.name}: {importer.expects}" for importer in there.values())
     if name is not None:
         if name not in there:
-            near = strict_yaml.suggestion(name, list(there))
+            near = suggestion(name, list(there))
             raise UsageError(f"unknown importer {name!r:.80}{near}", detail=expected)
         return there[name]
     taking = [one for one in there.values() if any(one.recognises(file) is not None for file in source.files)]
@@ -348,7 +348,7 @@ def _check(runs: list[ImportedRun], files: Source) -> list[Workload]:
 def _workload(run: ImportedRun, lines: Lines) -> Workload:
     """The benchmark that a run names, or the only one that has all of its steps."""
     if run.benchmark is not None and run.benchmark not in known():
-        near = strict_yaml.suggestion(run.benchmark, known())
+        near = suggestion(run.benchmark, known())
         raise lines.refusal(run.line, f"unknown benchmark {run.benchmark!r:.80}{near}", f"known: {', '.join(known())}")
     possible = [find(name) for name in ([run.benchmark] if run.benchmark is not None else known())]
     having = possible

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import StringIO
 
-from ibench_lib.base import strict_yaml
+from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Row
 from ibench_lib.importers.lines import Lines
@@ -120,7 +120,7 @@ def _check_header(header: list[str], lines: Lines) -> None:
         raise lines.refusal(1, f"no column {missing[0]!r}", f"the first columns are {', '.join(_KEYS)}")
     for name in header:
         if name not in (*_KEYS, _BENCHMARK, *publishable()):
-            near = strict_yaml.suggestion(name, list(publishable()))
+            near = suggestion(name, list(publishable()))
             raise lines.refusal(1, f"unknown column {name!r:.80}{near}", "metrics are as ibench names them")
         if header.count(name) > 1:
             raise lines.refusal(1, f"column {name!r} occurs twice")

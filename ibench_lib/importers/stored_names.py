@@ -19,6 +19,7 @@ covered notcovered inlist zipf scan hot run res result results log logs txt csv 
 conf thr threads thread th dop bp tier rw ro rep repeat sb ib ips rel abs met io vm ps iostat vmstat mpstat dstat
 innodb vars status params rate rt sum mrg all html gs gv esi ses esr est ts sz lsa dbsz dbdirsz ctime utime stime
 atime mem parts create srvcpu cpu avg data header query notes readme md qr qp pk figures table tables load report
+linkbench req request requests stream stats csvstream csvstats
 """
 _KNOWN = frozenset(_KNOWN_WORDS.split())
 _GIVEN = re.compile(r"name[0-9]+")

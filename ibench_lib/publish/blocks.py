@@ -10,7 +10,7 @@ import gzip
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +21,12 @@ from nbformat import NotebookNode
 
 from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
+from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.pictures import picture_of
+from ibench_lib.show.kit.pieces import FLAME_GRAPH, TLDR, TLDR_REST, Html, Picture, Place, SavedFile, Sentence, html_of
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
@@ -33,10 +36,7 @@ SHEET_PX = 900
 
 _NOTES = 120
 """Notes of a table that are longer than so many characters are folded."""
-_SAID = re.compile(
-    r'(<li(?: class="[^"]*")?|<p class="of-table"|<td class="gt_sourcenote"[^>]*><span class="gt_from_md")>([^<]+)'
-)
-_SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥▲▼])")
+_SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥])")
 _LONG = 60
 """A sentence of so many characters stands once in a page; further ones link to it."""
 _LABEL = 40
@@ -44,16 +44,33 @@ _EVEN = 1e-6
 _COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
 
 
+def _without_tldr(below: bool) -> tuple[str, str]:
+    """Nothing above the first picture, and nothing below it."""
+    return "", ""
+
+
 @dataclass
 class Blocks:
-    """Makes blocks, and remembers what a page has once: number and ids of charts, style of tables, long sentences.
+    """Makes blocks, and remembers what a page has once: ids of charts, style of tables, long sentences.
 
-    `evidence` are the names of the answers whose SQL and data the page has.
+    `charts` is the number of those that need zoom. `evidence` are the names of the answers whose SQL and data the page
+    has, `left_out` names the files that it has no room for. The first screen `before_title` that has a place for the
+    author's tl;dr gets it (`placed`): `tldr` makes what stands above its picture, and if there is a place below that,
+    what stands there.
     """
 
     evidence: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
+    tldr: Callable[[bool], tuple[str, str]] = _without_tldr
+    before_title: bool = False
+    placed: bool = False
+    flames: bool = False
     charts: int = 0
     tables: int = 0
+    files: dict[str, int] = field(default_factory=dict)
+    """Those whose data is in the page, with the length of their links."""
+    _titles: list[str] = field(default_factory=list)
+    """Of the tables and pictures of the last cell, as markup."""
     _ids: dict[str, int] = field(default_factory=dict)
     _said: dict[str, str] = field(default_factory=dict)
 
@@ -63,14 +80,15 @@ class Blocks:
             yield markdown(cell.source)
         elif cell.cell_type == "code":
             yield from _code(cell)
+            self._titles.clear()
             outputs = [self._output(output) for output in cell.outputs]
-            yield from _folded(outputs) if "folded" in tags(cell) else outputs
+            yield from self._folded(outputs) if "folded" in tags(cell) else outputs
             yield self._sources(cell)
 
     def _sources(self, cell: NotebookNode) -> str:
         """Links to what the tables and charts of a cell were made from."""
-        found = (name for output in cell.outputs for name in output.get("metadata", {}).get(ANSWER, ()))
-        names = [html.escape(name) for name in dict.fromkeys(found) if name in self.evidence]
+        answers = (name for output in cell.outputs for name in output.get("metadata", {}).get(ANSWER, ()))
+        names = [html.escape(name) for name in dict.fromkeys(answers) if name in self.evidence]
         links = [
             f'<a href="#evidence.{name}">{"" if place else "SQL and data: "}{name}</a>'
             for place, name in enumerate(names)
@@ -87,18 +105,19 @@ class Blocks:
         if GRID_MIME in data:
             return self._table(grid_of(data[GRID_MIME]))
         if "text/html" in data:
-            return _SAID.sub(self._once, data["text/html"])
+            return self._html(html_of(data))
         return f"<pre>{html.escape(data['text/plain'])}</pre>" if "text/plain" in data else ""
 
     def _table(self, grid: Grid) -> Markup:
         """A table in a container of its own that scrolls. Long notes are folded below it."""
         self.tables += 1
+        self._titles.append(Markup.escape(grid.title))
         notes = [self._said_once(note) for note in grid.shown_notes]
         folded = Markup()
         if sum(map(len, grid.shown_notes)) > _NOTES:
-            said = Markup().join(Markup('<p class="of-table"{}>{}</p>').format(*note) for note in notes)
+            paragraphs = Markup().join(Markup('<p class="of-table"{}>{}</p>').format(*note) for note in notes)
             head = '<details class="notes"><summary>How to read this table</summary>{}</details>'
-            folded, notes = Markup(head).format(said), []
+            folded, notes = Markup(head).format(paragraphs), []
         table = grid.markup([Markup("<span{}>{}</span>").format(*note) for note in notes])
         scrolling = '<div class="table" role="region" aria-labelledby="{}" tabindex="0">{}</div>{}'
         return Markup(scrolling).format(grid.title_id, table, folded)
@@ -120,18 +139,49 @@ class Blocks:
         anchor = Markup(' id="{}"').format(place) if new else Markup()
         return anchor, Markup(" ").join(parts)
 
-    def _once(self, found: re.Match[str]) -> str:
-        anchor, text = self._said_once(html.unescape(found[2]))
-        return f"{found[1]}{anchor}>{text}"
+    def _html(self, shown: Html) -> str:
+        """What was said before is linked to, and what a page has in the places of a first screen is there."""
+        parts = []
+        if TLDR in shown.pieces and self.before_title and not self.placed:
+            self.placed = True
+            above, below = self.tldr(TLDR_REST in shown.pieces)
+        else:
+            above = below = ""
+        for piece in shown.pieces:
+            if isinstance(piece, Sentence) and piece.element == "li":
+                parts.append(piece.drawn(*self._said_once(piece.text)))
+            elif isinstance(piece, SavedFile):
+                parts.append(self._file(piece))
+            elif isinstance(piece, Place):
+                self.flames |= piece == FLAME_GRAPH
+                parts.append({TLDR: above, TLDR_REST: below}.get(piece, ""))
+            else:
+                self._titles += [html.escape(piece.caption)] if isinstance(piece, Picture) else []
+                parts.append(piece if isinstance(piece, str) else piece.markup)
+        return "".join(parts)
+
+    def _file(self, file: SavedFile) -> str:
+        if file.says in self.left_out:
+            sentence = f"{html.escape(file.says)}: left out because it would make the page too large."
+            return f'<span class="said">{sentence}</span>'
+        self.files[file.says] = len(file.markup)
+        return file.markup
 
     def _chart(self, figure: dict[str, Any]) -> str:
-        """A chart as data for the page's own script: inert until that draws it."""
-        self.charts += 1
+        """A chart as a picture; one that needs zoom as data for the page's own script: inert until that draws it."""
         layout = dict(figure.get("layout", {}))
         meta = layout.get("meta") or {}
         title = str(meta.get("title", "Chart"))
+        self._titles.append(html.escape(title))
         name = self._unique(f"chart.{html_id(title)}")
         width = "half" if meta.get("width") == "half" else "full"
+        if picture := picture_of(figure):
+            return (
+                f'<figure class="picture {width}" id="{name}"><figcaption>{html.escape(title)}</figcaption>'
+                f'<div role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text">{picture}</div>'
+                f'<p class="alt" id="{name}.text">{html.escape(describe(figure))}</p></figure>'
+            )
+        self.charts += 1
         layout.pop("title", None)
         layout["margin"] = {**layout.get("margin", {}), "t": 28}
         data = [_evenly_spaced(trace, layout) for trace in figure.get("data", [])]
@@ -144,6 +194,16 @@ class Blocks:
             f'style="height:{height}px"></div><p class="alt" id="{name}.text">{html.escape(describe(figure))}</p>'
             f'<script type="application/gzip">{content}</script></figure>'
         )
+
+    def _folded(self, outputs: list[str]) -> Iterator[str]:
+        """What readers look up but do not read, behind the titles of its tables and charts; else as it is."""
+        if not self._titles:
+            yield from outputs
+            return
+        more = f" and {len(self._titles) - 1} more" if len(self._titles) > 1 else ""
+        yield f'<details class="fold"><summary>{self._titles[0]}{more}</summary>'
+        yield from outputs
+        yield "</details>"
 
     def _unique(self, name: str) -> str:
         self._ids[name] = self._ids.get(name, 0) + 1
@@ -158,8 +218,7 @@ def evidence_in(notebook: NotebookNode) -> frozenset[str]:
 def questions_in(notebook: NotebookNode) -> list[str]:
     """The same, in the order in which they were asked."""
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
-    texts = (output.get("data", {}).get("text/html", "") for output in outputs)
-    return [name for text in texts for name in re.findall(r'<details class="question" id="evidence\.([^"]+)">', text)]
+    return [name for output in outputs for name in output.get("data", {}).get(RUNS_MIME, {}).get("questions", [])]
 
 
 def markdown(source: str) -> str:
@@ -194,18 +253,6 @@ def _evenly_spaced(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, A
     if step is None or (abs(values - values[0] - np.arange(len(x)) * step) > _EVEN * abs(step)).any():
         return trace
     return {**{key: value for key, value in trace.items() if key != "x"}, "x0": x[0], "dx": float(step)}
-
-
-def _folded(outputs: list[str]) -> Iterator[str]:
-    """What readers look up but do not read, behind the titles of its tables and charts; a lone sentence as it is."""
-    titles = re.findall(r"<(?:caption|figcaption)[^>]*>(.*?)</", "".join(outputs), re.DOTALL)
-    if not titles:
-        yield from outputs
-        return
-    more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
-    yield f'<details class="fold"><summary>{titles[0]}{more}</summary>'
-    yield from outputs
-    yield "</details>"
 
 
 def _code(cell: NotebookNode) -> Iterator[str]:

@@ -11,6 +11,7 @@ import polars as pl
 
 from ibench_lib.base.mask import NOTHING, Mask
 from ibench_lib.base.wording import count
+from ibench_lib.show.kit.pieces import Html, SavedFile, Sentence
 
 PLAIN_BYTES = 50_000
 """A longer CSV is packed with gzip."""
@@ -74,15 +75,17 @@ class Download:
         """Whether the file is compressed, because the CSV is large."""
         return self.csv_bytes > PLAIN_BYTES
 
-    def markup(self) -> str:
-        """A link that saves the file, or a sentence. `ibench_lib.publish.page` knows these links by their class."""
+    @property
+    def html(self) -> Html:
+        """A link that saves the file, or a sentence."""
         if self.packed is None:
-            return f'<p class="said">{html.escape(self.says)}</p>'
+            return Html(Sentence(self.says, kind="said", element="p"))
         kind, end = ("application/gzip", "csv.gz") if self.is_packed else ("text/csv;charset=utf-8", "csv")
         data = base64.b64encode(self.packed).decode()
         file = html.escape(f"{self.name}.{end}")
         address = f"data:{kind};base64,{data}"
-        return f'<p><a class="data" download="{file}" href="{address}">Save {html.escape(self.says)}</a></p>'
+        link = f'<a class="data" download="{file}" href="{address}">Save {html.escape(self.says)}</a>'
+        return Html("<p>", SavedFile(self.says, link), "</p>")
 
 
 def downloads(frames: list[tuple[str, pl.DataFrame]], mask: Mask = NOTHING) -> list[Download]:

@@ -22,6 +22,8 @@ from ibench_lib.base.wording import NOT_MEASURED, count, joined
 from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
+from ibench_lib.show.kit.display import sentence
+from ibench_lib.show.kit.pieces import Html, Piece, Sentence
 from ibench_lib.store import catalogue, reader
 
 _LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")
@@ -31,13 +33,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Evidence:
-    """The section as HTML, and the runs that it speaks of for the list of posts."""
+    """The section as HTML; the runs that it speaks of, for the list of posts, and the names of its answers."""
 
-    markup: str
+    html: Html
     runs: list[Row]
+    questions: list[str]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/html": self.markup, RUNS_MIME: {"runs": self.runs}}
+        return {**self.html.bundle, RUNS_MIME: {"runs": self.runs, "questions": self.questions}}
 
 
 def evidence(selection: Selection) -> Evidence:
@@ -54,7 +57,7 @@ def evidence(selection: Selection) -> Evidence:
         _warnings(runs),
         _questions(selection),
     ]
-    markup = f'<div class="evidence">{"".join(part for part in parts if part)}</div>'
+    section = Html('<div class="evidence">', *parts, "</div>")
     listed = [
         {
             "run_id": run["run_id"],
@@ -66,12 +69,12 @@ def evidence(selection: Selection) -> Evidence:
         }
         for run in runs
     ]
-    return Evidence(markup, listed)
+    return Evidence(section, listed, [asked.name for asked in selection.asked])
 
 
-def _runs(runs: list[Row]) -> str:
+def _runs(runs: list[Row]) -> Html:
     if not runs:
-        return '<p class="said">There is no run, so there is no evidence.</p>'
+        return sentence("There is no run, so there is no evidence.")
     columns = ("run", "dbms", "setup", "repeat", "status", "started (UTC)", "ended", "server", "scale", "ibench")
     rows = [
         [
@@ -83,10 +86,10 @@ def _runs(runs: list[Row]) -> str:
     hosts: dict[str, list[Row]] = {}
     for run in runs:
         hosts.setdefault(_host(run), []).append(run)
-    measured = "".join(f"<li>{_text(host)} ({_text(_whose(those, runs))})</li>" for host, those in hosts.items())
+    measured = [Sentence(f"{host} ({_whose(those, runs)})") for host, those in hosts.items()]
     table = _table("Runs in this post", columns, rows)
-    content = f"{table}<p>Measured on:</p><ul>{measured}</ul>"
-    return _unvouched(runs) + _folded("evidence-runs", f"Runs ({len(runs)})", content)
+    shown = _folded("evidence-runs", f"Runs ({len(runs)})", table, "<p>Measured on:</p><ul>", *measured, "</ul>")
+    return Html(*_unvouched(runs), shown)
 
 
 _UNVOUCHED = {
@@ -103,25 +106,25 @@ _UNVOUCHED = {
 _FILES_NAMED = 5
 
 
-def _unvouched(runs: list[Row]) -> str:
+def _unvouched(runs: list[Row]) -> list[Sentence]:
     """A sentence for each kind of file that no checksum vouches for, with the runs that have such files."""
-    found: dict[str, tuple[dict[str, None], list[Row]]] = {}
+    files_of: dict[str, tuple[dict[str, None], list[Row]]] = {}
     for run in runs:
         for one in run["unvouched"] or []:
-            files, those = found.setdefault(one["kind"], ({}, []))
+            files, those = files_of.setdefault(one["kind"], ({}, []))
             files[one["file"]] = None
             if run not in those[-1:]:
                 those.append(run)
-    said = []
-    for kind, sentence in _UNVOUCHED.items():
-        if kind in found:
-            names, those = list(found[kind][0]), found[kind][1]
+    sentences = []
+    for kind, pattern in _UNVOUCHED.items():
+        if kind in files_of:
+            names, those = list(files_of[kind][0]), files_of[kind][1]
             named = [
                 *names[:_FILES_NAMED],
                 *([f"{len(names) - _FILES_NAMED} more"] if len(names) > _FILES_NAMED else []),
             ]
-            said.append(sentence.format(files=joined(named), runs=_whose(those, runs)))
-    return "".join(f'<p class="said unvouched">{_text(sentence)}</p>' for sentence in said)
+            sentences.append(pattern.format(files=joined(named), runs=_whose(those, runs)))
+    return [Sentence(text, kind="said unvouched", element="p") for text in sentences]
 
 
 def _status(run: Row) -> str:
@@ -130,8 +133,8 @@ def _status(run: Row) -> str:
     status = f"{run['status']}{step}{error}"
     if run["source"] is None:
         return status
-    said = f"{run['origin']}, not measured here: {run['source']}"
-    return said if run["status"] == "complete" else f"{status}; {said}"
+    origin = f"{run['origin']}, not measured here: {run['source']}"
+    return origin if run["status"] == "complete" else f"{status}; {origin}"
 
 
 def _server(run: Row) -> str:
@@ -164,7 +167,7 @@ def _when(value: Any) -> str:
     return "-" if value is None else f"{value:%Y-%m-%d %H:%M:%S}"
 
 
-def _experiments(runs: list[Row]) -> str:
+def _experiments(runs: list[Row]) -> Html:
     files: dict[tuple[str, str, str | None, str], list[Row]] = {}
     for run in runs:
         key = run["experiment"], run["experiment_text"], run["source"], run["origin"]
@@ -172,12 +175,12 @@ def _experiments(runs: list[Row]) -> str:
     blocks = []
     for (name, text, source, origin), those in files.items():
         what = f"{name}.yaml" if source is None else f"{name}, {NOT_MEASURED[origin]} ({source})"
-        said = f"{what}, as it was in {count(len(those), 'run')}"
-        blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
-    return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", "".join(blocks)) if runs else ""
+        heading = f"{what}, as it was in {count(len(those), 'run')}"
+        blocks.append(f"<p>{_text(heading)}</p>{_pre(text)}")
+    return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", *blocks) if runs else Html()
 
 
-def _configurations(runs: list[Row], bases: Bases) -> str:
+def _configurations(runs: list[Row], bases: Bases) -> Html:
     """One block for each my.cnf: those of repeats are the same, those of setups may differ by their sizes."""
     files: dict[tuple[str, str, str], list[Row]] = {}
     for run in runs:
@@ -199,13 +202,13 @@ def _configurations(runs: list[Row], bases: Bases) -> str:
         shown = f"<p>Options compared with {_text(base)}:</p>{_pre(diff)}" if diff else ""
         shown += f"<p>my.cnf:</p>{_pre(text)}" if text else ""
         blocks.append(f"<details><summary>{_text(f'{dbms}, {setup}: {against}')}</summary>{shown}</details>")
-    return _folded("evidence-configurations", f"Configurations ({len(files)})", "".join(blocks)) if runs else ""
+    return _folded("evidence-configurations", f"Configurations ({len(files)})", *blocks) if runs else Html()
 
 
 def _diff(base: str, text: str) -> str:
     """Options of one my.cnf that the other has not, sorted: where in a file they stand decides nothing."""
-    found = unified_diff(sorted(_options(base)), sorted(_options(text)), n=0, lineterm="")
-    return "\n".join(line for line in islice(found, 2, None) if not line.startswith("@@"))
+    changes = unified_diff(sorted(_options(base)), sorted(_options(text)), n=0, lineterm="")
+    return "\n".join(line for line in islice(changes, 2, None) if not line.startswith("@@"))
 
 
 def _options(my_cnf: str) -> Iterable[str]:
@@ -215,7 +218,7 @@ def _options(my_cnf: str) -> Iterable[str]:
             yield option
 
 
-def _versions(runs: list[Row]) -> str:
+def _versions(runs: list[Row]) -> Html:
     """What measured, as each manifest tells, and what made this page."""
     measured: dict[str, dict[str, None]] = {}
     for run in runs:
@@ -236,7 +239,7 @@ def _installed(name: str) -> str:
         return "not installed"
 
 
-def _warnings(runs: list[Row]) -> str:
+def _warnings(runs: list[Row]) -> Html:
     """What runs warn of, and why columns are empty: each text once, with the runs that say it."""
     warned: dict[str, list[Row]] = {}
     missing: dict[str, list[Row]] = {}
@@ -246,13 +249,14 @@ def _warnings(runs: list[Row]) -> str:
         for column, reason in json.loads(run["null_reasons"] or "{}").items():
             missing.setdefault(f"{column}: {reason}", []).append(run)
     if not runs:
-        return ""
+        return Html()
     blocks = []
-    for title, said in (("Warnings:", warned), ("Not captured:", missing)):
-        items = "".join(f"<li>{_text(text)} ({_text(_whose(those, runs))})</li>" for text, those in said.items())
-        blocks.append(f"<p>{title}</p><ul>{items}</ul>" if items else "")
+    for title, texts in (("Warnings:", warned), ("Not captured:", missing)):
+        if texts:
+            items = [Sentence(f"{text} ({_whose(those, runs)})") for text, those in texts.items()]
+            blocks.append(Html(f"<p>{title}</p><ul>", *items, "</ul>"))
     title = f"Warnings ({len(warned)}), and what was not captured ({len(missing)})"
-    return _folded("evidence-warnings", title, "".join(blocks) or '<p class="said">There are none.</p>')
+    return _folded("evidence-warnings", title, *(blocks or [sentence("There are none.")]))
 
 
 def _whose(some: list[Row], runs: list[Row]) -> str:
@@ -261,11 +265,11 @@ def _whose(some: list[Row], runs: list[Row]) -> str:
     return ", ".join(dict.fromkeys(f"{run['dbms']}, {run['setup']}, repeat {run['repeat']}" for run in some))
 
 
-def _questions(selection: Selection) -> str:
+def _questions(selection: Selection) -> Html:
     asked = selection.asked
     # The rest of the section is masked with the page it stands in; a file in it cannot be.
     files = downloads([(one.name, one.answer) for one in asked], mask_of_machine(workspace()))
-    blocks = [_question(one, file, selection) for one, file in zip(asked, files, strict=True)]
+    blocks: list[Html | str] = [_question(one, file, selection) for one, file in zip(asked, files, strict=True)]
     used: dict[str, str] = {}
     for one in asked:
         used |= catalogue.building_blocks(catalogue.question_text(one.question))
@@ -273,16 +277,17 @@ def _questions(selection: Selection) -> str:
         f'<details id="evidence.sql.{name}"><summary>Shared SQL: {name}</summary>{_pre(text)}</details>'
         for name, text in sorted(used.items())
     ]
-    return _folded("evidence-questions", f"Questions, SQL and data ({len(asked)})", "".join(blocks))
+    return _folded("evidence-questions", f"Questions, SQL and data ({len(asked)})", *blocks)
 
 
-def _question(asked: AskedQuestion, file: Download, selection: Selection) -> str:
+def _question(asked: AskedQuestion, file: Download, selection: Selection) -> Html:
     rows = [[f"${key}", _value(key, value, selection)] for key, value in sorted(asked.parameters.items())]
     parameters = _table(f"Parameters of {asked.name}", ("parameter", "value"), rows) if rows else ""
-    return (
+    return Html(
         f'<details class="question" id="evidence.{_text(asked.name)}">'
-        f"<summary>{_text(asked.name)} ({count(file.rows, 'row')})</summary>"
-        f"{file.markup()}{parameters}{_pre(catalogue.question_text(asked.question))}</details>"
+        f"<summary>{_text(asked.name)} ({count(file.rows, 'row')})</summary>",
+        file.html,
+        f"{parameters}{_pre(catalogue.question_text(asked.question))}</details>",
     )
 
 
@@ -294,8 +299,9 @@ def _value(key: str, value: Any, selection: Selection) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _folded(name: str, title: str, content: str) -> str:
-    return f'<details class="part" id="{name}"><summary>{_text(title)}</summary>{content}</details>'
+def _folded(name: str, title: str, *content: Html | Piece) -> Html:
+    head = f'<details class="part" id="{name}"><summary>{_text(title)}</summary>'
+    return Html(head, *content, "</details>")
 
 
 def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 from ibench_lib.ask.selection import choose, measured_experiment
-from ibench_lib.base import strict_yaml
 from ibench_lib.base.durable import write_atomically
+from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import LAKE_VARIABLE, Workspace, check_name
 from ibench_lib.publish.post_file import LONGEST_AUTHOR
@@ -37,7 +37,7 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     default = str(json.loads(run["workload"] or "{}").get("benchmark") or "insert_benchmark")
     name = notebook or default
     if not workspace.notebook(name).is_file():
-        near = strict_yaml.suggestion(name, workspace.notebook_names())
+        near = suggestion(name, workspace.notebook_names())
         raise ParameterError(f"notebook {name!r:.80} does not exist in {workspace.notebooks.name}/{near}")
     path = workspace.root / "papermill_params" / name / f"{experiment}.yml"
     if path.exists():

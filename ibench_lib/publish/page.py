@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -25,7 +24,7 @@ from ibench_lib.publish.blocks import TABLES_SCOPE, Blocks, evidence_in, json_fo
 from ibench_lib.publish.notebook import is_section, tags
 from ibench_lib.publish.prose import plain, prose
 from ibench_lib.show.kit.grid import style_sheet as table_style
-from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST, dark_colours, style_sheet
+from ibench_lib.show.kit.theme import dark_colours, style_sheet
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
@@ -47,13 +46,7 @@ TLDR_WORDS = 110
 A phone of 390 pixels then shows the beginning of the picture within 1,000.
 """
 
-FLAME = '<figure class="flame"'
-"""How a graph begins that `templates/post/flame.js` draws."""
-
 _NOTHING: NotebookNode = new_notebook()  # type: ignore[no-untyped-call]
-
-# Written by `ibench_lib.publish.downloads`; no text of anybody else can look like it, its `<` being escaped.
-_DOWNLOAD = re.compile(r'<a class="data" download="[^"]*" href="data:[^"]*">Save ([^<]*)</a>')
 
 
 @dataclass(frozen=True)
@@ -94,22 +87,40 @@ def packed_plotly() -> str:
 
 
 def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES) -> bytes:
-    """The page. One that would be larger than `most_bytes` lets go of embedded data, and says so in its place."""
-    maker = Blocks(evidence_in(notebook))
+    """The page. One that would be larger than `most_bytes` lets go of embedded files, and says so in their places."""
+    content, files = _rendered(notebook, text)
+    over, left_out = len(content) - most_bytes, set[str]()
+    for name in sorted(files, key=lambda name: -files[name]):
+        if over <= 0:
+            break
+        over -= files[name]
+        left_out.add(name)
+    return _rendered(notebook, text, frozenset(left_out))[0] if left_out else content
+
+
+def _rendered(
+    notebook: NotebookNode, text: PageText, left_out: frozenset[str] = frozenset()
+) -> tuple[bytes, dict[str, int]]:
+    """The page without some of its embedded files; the names of the others, with their lengths."""
+
+    def tldr(below: bool) -> tuple[str, str]:
+        first, rest = parted(text.tldr) if below else (text.tldr, [])
+        more = f'<section class="tldr" aria-label="tl;dr, continued">{prose(rest)}</section>' if rest else ""
+        return _tldr(first), more
+
+    maker = Blocks(evidence_in(notebook), left_out, tldr)
     sections = _sections(notebook, text, maker)
-    tldr = _tldr(text.tldr)
-    placed = _placed(text.tldr, sections)
     # The library of charts is most of a page: it is there once, packed, and not at all where nothing is drawn.
     plotly = get_plotlyjs() if maker.charts else ""
     scripts = [template_text("post/draw.js")]
-    if any(FLAME in block for section in sections for block in section.blocks):
+    if maker.flames:
         scripts.append(template_text("post/flame.js"))
     post = {
         "title": text.title,
         "author": text.author,
         "day": text.day,
-        "tldr": bool(tldr),
-        "first": "" if placed else tldr,
+        "tldr": bool(text.tldr),
+        "first": "" if maker.placed else _tldr(text.tldr),
         "description": text.description or plain(text.tldr).replace("\n", " "),
         "image": text.image,
         "address": text.address,
@@ -121,7 +132,7 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "hashes": [script_hash(text) for text in (plotly, *scripts) if text],
         "config": json_for_script({"plotly": CHART_CONFIG, "dark": dark_colours()}),
     }
-    return _fitted(fill_template("post", post), most_bytes)
+    return fill_template("post", post).encode(), maker.files
 
 
 def fill_template(name: str, values: dict[str, Any], file: str = "index.html.j2") -> str:
@@ -159,6 +170,7 @@ def _sections(notebook: NotebookNode, text: PageText, maker: Blocks) -> list[Sec
             continue
         if not sections:
             sections.append(Section("start", ""))
+        maker.before_title = not sections[-1].title
         blocks = list(maker.cell(cell))
         sections[-1].blocks += blocks
         sections[-1].wanted |= cell.cell_type == "code" and any(block.strip() for block in blocks)
@@ -177,19 +189,6 @@ def _tldr(text: str | list[str]) -> str:
     return f'<section id="tldr" class="tldr"><h2>tl;dr</h2>{prose(text)}</section>' if text else ""
 
 
-def _placed(tldr: str | list[str], sections: list[Section]) -> bool:
-    """Whether the first screen of a notebook has a place for the tl;dr; it is put there."""
-    for section in sections:
-        for number, block in enumerate(section.blocks):
-            if TLDR_PLACE in block and not section.title:
-                first, rest = parted(tldr) if TLDR_REST in block else (tldr, [])
-                more = f'<section class="tldr" aria-label="tl;dr, continued">{prose(rest)}</section>' if rest else ""
-                block = block.replace(TLDR_PLACE, _tldr(first), 1)
-                section.blocks[number] = block.replace(TLDR_REST, more, 1)
-                return True
-    return False
-
-
 def parted(tldr: str | list[str]) -> tuple[str | list[str], list[str]]:
     """The bullets of a tl;dr that stand above the first picture, and those below it; a text is not parted."""
     if isinstance(tldr, str):
@@ -203,39 +202,31 @@ def parted(tldr: str | list[str]) -> tuple[str | list[str], list[str]]:
     return tldr[:above], tldr[above:]
 
 
-def _fitted(page: str, most_bytes: int) -> bytes:
-    """The page without the longest of its embedded files, as many as it takes."""
-    content = page.encode()
-    while len(content) > most_bytes:
-        links = list(_DOWNLOAD.finditer(page))
-        if not links:
-            break
-        longest = max(links, key=lambda link: link.end() - link.start())
-        left_out = f"{longest[1]}: left out because it would make the page too large."
-        page = f'{page[: longest.start()]}<span class="said">{left_out}</span>{page[longest.end() :]}'
-        content = page.encode()
-    return content
-
-
 class _Headings(HTMLParser):
-    """Collects (id, text) of h3 elements."""
+    """Collects (id, text) of h3 elements, whoever wrote them: Markdown and other libraries have some, too.
+
+    What a part is in words is left out: a table of contents has little room.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, str]] = []
         self._open: str | None = None
+        self._in_words = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "h3":
             self._open = dict(attrs).get("id")
             if self._open:
                 self.found.append((self._open, ""))
+        self._in_words = ("class", "words") in attrs
 
     def handle_data(self, data: str) -> None:
-        if self._open:
+        if self._open and not self._in_words:
             name, text = self.found[-1]
             self.found[-1] = (name, text + data)
 
     def handle_endtag(self, tag: str) -> None:
+        self._in_words = False
         if tag == "h3":
             self._open = None

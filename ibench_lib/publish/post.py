@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import html
 import os
-import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,7 @@ from ibench_lib.publish.record import (
     write_record,
 )
 from ibench_lib.publish.site import SITE_URL, site_address
-
-# Not those of charts: their numbers are base64, in which anything may look like a path; so are embedded files.
-_TEXTS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": html.escape}
-_EMBEDDED = re.compile(r'( href="data:[^"]*")')
+from ibench_lib.show.kit.pieces import Html, Piece, Sentence, html_of
 
 
 def build_post(
@@ -232,10 +229,24 @@ def _forget_paths(notebook: NotebookNode, mask: Mask) -> None:
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if "text" in output:
             output["text"] = mask.paths(output["text"])
-        for kind in _TEXTS.keys() & output.get("data", {}).keys():
-            parts = _EMBEDDED.split(output["data"][kind])
-            parts[::2] = [mask.paths(part, _TEXTS[kind]) for part in parts[::2]]
-            output["data"][kind] = "".join(parts)
+        # Not those of charts: their numbers are base64, in which anything may look like a path; so are embedded files.
+        data = output.get("data", {})
+        if "text/plain" in data:
+            data["text/plain"] = mask.paths(data["text/plain"])
+        if "text/html" in data:
+            data |= _without_paths(html_of(data), mask).bundle
+
+
+def _without_paths(shown: Html, mask: Mask) -> Html:
+    pieces = list[Piece]()
+    for piece in shown.pieces:
+        if isinstance(piece, str):
+            pieces.append(mask.paths(piece, html.escape))
+        elif isinstance(piece, Sentence):
+            pieces.append(replace(piece, text=mask.paths(piece.text)))
+        else:
+            pieces.append(piece)
+    return Html(*pieces, headline=shown.headline)
 
 
 def _named(error: Exception, slug: str, failed: str | None, *, previous: bool) -> PostFailed:

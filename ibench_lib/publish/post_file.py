@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ibench_lib.base import strict_yaml
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, suggestion
 from ibench_lib.errors import ParameterError, UsageError
 from ibench_lib.paths import NAME_RULE, Workspace, check_slug
 from ibench_lib.publish import notebook as notebooks
@@ -108,15 +108,15 @@ def check_posts(paths: Sequence[Path], workspace: Workspace) -> list[CheckedPost
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
-    if not found:
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
+    if not paths:
         raise ParameterError(f"{folder}: it contains no post", hint="a post is a .yml file; see papermill_params/")
-    return found
+    return paths
 
 
 def _read(source: Path, path: Path, workspace: Workspace) -> Any:
     if not source.is_file():
-        near = strict_yaml.suggestion(source.stem, workspace.notebook_names())
+        near = suggestion(source.stem, workspace.notebook_names())
         raise ParameterError(f"{path}: notebook {source.stem!r} does not exist in {source.parent.name}/{near}")
     try:
         return notebooks.read_notebook(source)
@@ -131,8 +131,8 @@ def _named_runs(spec: PostFile, workspace: Workspace, path: Path) -> dict[str, A
         return {}
     if not slash:
         raise ParameterError(f"{path}: parameters: runs: say of which experiment, as in sample/demo")
-    shipped = [found for found in workspace.sample.glob("*/") if (found / FILE_NAME).is_file()]
-    runs = sorted(found.name for found in shipped if read_manifest(found).experiment.name == experiment)
+    shipped = [run_dir for run_dir in workspace.sample.glob("*/") if (run_dir / FILE_NAME).is_file()]
+    runs = sorted(run_dir.name for run_dir in shipped if read_manifest(run_dir).experiment.name == experiment)
     if not runs:
         raise ParameterError(f"{path}: parameters: runs: there is no run of {experiment:.80} in {workspace.sample}")
     return {"runs": runs}
@@ -140,8 +140,7 @@ def _named_runs(spec: PostFile, workspace: Workspace, path: Path) -> dict[str, A
 
 def _parameter_problems(spec: PostFile, defaults: dict[str, Any], path: Path, source: Path) -> list[str]:
     problems = [
-        f"{path}: parameters: {name!r:.80} is not a parameter of {source.name}"
-        + strict_yaml.suggestion(name, list(defaults))
+        f"{path}: parameters: {name!r:.80} is not a parameter of {source.name}" + suggestion(name, list(defaults))
         for name in spec.parameters
         if name not in defaults
     ]
@@ -157,7 +156,7 @@ def _parameter_problems(spec: PostFile, defaults: dict[str, Any], path: Path, so
 
 def _note_problems(spec: PostFile, known: list[str], path: Path, source: Path) -> list[str]:
     return [
-        f"{path}: notes: {name!r:.80} is not a section of {source.name}{strict_yaml.suggestion(name, known)}"
+        f"{path}: notes: {name!r:.80} is not a section of {source.name}{suggestion(name, known)}"
         for name in spec.notes
         if name not in known
     ]

@@ -112,9 +112,9 @@ def build_posts(
             builders.running.discard(process)
             if result is None:
                 result = PostFailed(f"post {post.name}: its process {ending(code)} and without a message")
-            if isinstance(result, PostFailed) and (said := killed_since(kills)):
+            if isinstance(result, PostFailed) and (memory_killed := killed_since(kills)):
                 hint = "give posts more memory, or build fewer at a time (--jobs); the previous page is kept"
-                result = PostFailed(f"{result.what}; {said}", hint=hint, detail=result.detail)
+                result = PostFailed(f"{result.what}; {memory_killed}", hint=hint, detail=result.detail)
             results[post.name] = result
             if not builders.stopped:
                 observer.post_ends(post, result)
@@ -169,7 +169,7 @@ def _error(kind: str, what: str, hint: str | None, detail: str | None) -> Ibench
 def _message(line: str) -> dict[str, Any]:
     """What a builder says: one JSON object a line. Anything else is a library's chatter."""
     try:
-        found = json.loads(line)
+        message = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return message if isinstance(message, dict) else {}

@@ -33,15 +33,17 @@ def profile_advice(capture: CaptureOptions, steps: Iterable[tuple[str, float]]) 
 
 def redo_advice(planned: Sequence[PlannedCell], workspace: Workspace) -> list[str]:
     """Redo logs that the number of files of another fragment multiplies, or that take over half of the free space."""
-    found: dict[str, None] = {}
+    advice: dict[str, None] = {}
     for entry in planned:
         if entry.build.local is None:
             continue
         options, size = flavour_of(entry.build).log_options(entry.config), redo_said(entry.build, entry.config)
         if len({option.origin.rpartition(":")[0] for option in options}) > 1:
-            found[f"{entry.cell.dbms}: the size of a redo log file is multiplied by the number of files: {size}"] = None
+            advice[f"{entry.cell.dbms}: the size of a redo log file is multiplied by the number of files: {size}"] = (
+                None
+            )
         folders = entry.cell.config.folders
         place = nearest_existing(folders.get("redo", folders.get("data", workspace.sandboxes)))
         if redo_bytes(entry.build, entry.config) > shutil.disk_usage(place).free / 2:
-            found[f"{entry.cell.dbms}: much of the free disk space will be {size}"] = None
-    return list(found)
+            advice[f"{entry.cell.dbms}: much of the free disk space will be {size}"] = None
+    return list(advice)

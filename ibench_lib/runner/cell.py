@@ -52,7 +52,7 @@ def run_cell(
     findings = _fit_host(experiment, planned, workspace, snapshot)
     mask = run_server.mask_for(planned.build, workspace, run_id, experiment.folder, cell.config.folders)
     writer = RunWriter(workspace.run_dir(run_id), mask=mask)
-    (writer.run_dir / "my.cnf").write_text(planned.config.render(skipped), encoding="utf-8")
+    (writer.run_dir / records.OPTION_FILE).write_text(planned.config.render(skipped), encoding="utf-8")
     manifest = describe_run(run_id, workspace, experiment, planned, skipped=skipped, origin_wall=origin_wall)
     manifest.warnings += findings
     writer.write_manifest(manifest)

@@ -91,6 +91,6 @@ def describe_run(
 
 def _elsewhere(folders: Mapping[str, Path]) -> dict[str, Any]:
     """What the host facts of a cell have besides: the storage of files that do not lie in the sandbox."""
-    found = {what: storage_facts(nearest_existing(folder)) for what, folder in folders.items()}
-    described = {what: {"class": storage_class(facts), **facts} for what, facts in found.items()}
+    facts_of = {what: storage_facts(nearest_existing(folder)) for what, folder in folders.items()}
+    described = {what: {"class": storage_class(facts), **facts} for what, facts in facts_of.items()}
     return {"storage": described} if described else {}

@@ -30,14 +30,14 @@ def require_apart(experiment: LoadedExperiment, cell: Cell, workspace: Workspace
         where = (
             f"{experiment.place_of_storage(cell, what)}: `storage` of config {cell.config.name}: {folder} for {what}"
         )
-        found = Path(os.path.realpath(folder))  # which a loop of links does not stop
-        for path in (folder, found):  # /proc/self is another folder for the server
+        real = Path(os.path.realpath(folder))  # which a loop of links does not stop
+        for path in (folder, real):  # /proc/self is another folder for the server
             if any(path.is_relative_to(top) for top in _OF_THE_KERNEL) and not path.is_relative_to(_MEMORY):
                 raise ExperimentError(
                     f"{where} lies in {path.parents[-2] if len(path.parts) > 2 else path}, which has no disk",
                     hint="name a folder on a disk",
                 )
-        if any(found.is_relative_to(part) for part in (ours, *parts)):
+        if any(real.is_relative_to(part) for part in (ours, *parts)):
             raise ExperimentError(
                 f"{where} belongs to the lake in {workspace.data}",
                 hint="name a folder outside of it, or leave `storage` out: files then lie in its sandboxes",

@@ -131,7 +131,7 @@ def _rates(workspace: Workspace, runs: Sequence[Manifest]) -> dict[tuple[str, st
         FROM steps s JOIN step_rates r USING (run_id, step_id) SEMI JOIN (SELECT unnest($runs) AS run_id) USING (run_id)
         WHERE s.status = 'complete' AND r.throughput > 0
     """
-    found: dict[tuple[str, str], list[float]] = {}
+    rates: dict[tuple[str, str], list[float]] = {}
     for run_id, kind, rate in reader.lake(workspace).execute(query, {"runs": sorted(benchmarks)}).fetchall():
-        found.setdefault((benchmarks[run_id], kind), []).append(rate)
-    return found
+        rates.setdefault((benchmarks[run_id], kind), []).append(rate)
+    return rates

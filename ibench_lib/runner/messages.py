@@ -109,11 +109,11 @@ _MESSAGE: TypeAdapter[Any] = TypeAdapter(
 def problem_of(message: Mapping[str, Any], operations: Mapping[str, Any]) -> str | None:
     """What is odd about a message of a worker whose workload has these operations; None if nothing is."""
     try:
-        found = _MESSAGE.validate_python(message)
+        validated = _MESSAGE.validate_python(message)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "kind"
         return f"it sent a message that is odd: {where:.80}: {first['msg']:.200}"
-    if isinstance(found, _Second) and message["row"]["operation"] not in operations:
+    if isinstance(validated, _Second) and message["row"]["operation"] not in operations:
         return f"it sent a message that is odd: there is no operation {message['row']['operation']!r:.80}"
     return None

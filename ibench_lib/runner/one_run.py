@@ -105,8 +105,8 @@ class OneRun:
         self.manifest.server = run_server.ask(self.server, where.arguments())
         if before is not None:
             self.manifest.server.variables_changed = before.variables_changed
-        said = run_server.not_as_asked(self.server, self.planned.config, self.manifest.server.variables)
-        self.manifest.warnings += [sentence for sentence in said if sentence not in self.manifest.warnings]
+        warnings = run_server.not_as_asked(self.server, self.planned.config, self.manifest.server.variables)
+        self.manifest.warnings += [sentence for sentence in warnings if sentence not in self.manifest.warnings]
         self.writer.write_manifest(self.manifest)
 
     def _require_connections(self) -> None:
@@ -151,11 +151,11 @@ class OneRun:
 
     def _left_by(self, hint: str | None) -> str | None:
         """What to do about a database that is there already: which run of this lake has left it, if any has."""
-        said = run_server.still_on(self.server.build.label, DATABASE)
+        beginning = run_server.still_on(self.server.build.label, DATABASE)
         for run_dir in sorted(self.writer.run_dir.parent.iterdir(), reverse=True):
             with suppress(LakeError):
                 manifest = records.read_manifest(run_dir)
-                if manifest.status != "running" and any(warning.startswith(said) for warning in manifest.warnings):
+                if manifest.status != "running" and any(warning.startswith(beginning) for warning in manifest.warnings):
                     return f"run {manifest.run_id} has left it there: DROP DATABASE {DATABASE}, if nobody else uses it"
         return hint
 
@@ -203,8 +203,8 @@ class OneRun:
                 self._check_time(elapsed_s)
                 self.observer.step_progress(step, states, elapsed_s)
 
-        if (said := self._stood_still(f"before the load of step {step.name}")) is not None:
-            self.observer.step_warned(step, said)
+        if (warning := self._stood_still(f"before the load of step {step.name}")) is not None:
+            self.observer.step_warned(step, warning)
         workers = self.workload.workers(options, step)
         with self._open_transaction(step, address) if step.background else nullcontext():
             result = run_step(
@@ -242,9 +242,9 @@ class OneRun:
 
     def _warn_of_silence(self, step: Step, result: StepResult) -> None:
         """Put into the manifest, and say, for how long the step had no answer, and who stood still."""
-        for said in silence.warnings(step.name, step.kind, result.workers, result.watch):
-            self.manifest.warnings.append(said)
-            self.observer.step_warned(step, said)
+        for warning in silence.warnings(step.name, step.kind, result.workers, result.watch):
+            self.manifest.warnings.append(warning)
+            self.observer.step_warned(step, warning)
         if result.watch.paused:
             self._standstill.longest_s()  # said
         elif (standstill := self._stood_still(f"while step {step.name} began or ended")) is not None:
@@ -292,11 +292,11 @@ class OneRun:
 
     def _with_memory(self, failure: RunFailed) -> RunFailed:
         """The same failure with what the kernel has killed for lack of memory since the run began."""
-        said = killed_since(self._memory_kills)
-        if said is None:
+        kills = killed_since(self._memory_kills)
+        if kills is None:
             return failure
         hint = "give the server and the clients more memory, or a configuration that needs less; captured data is kept"
-        return type(failure)(f"{failure.what}; {said}", hint=hint, detail=failure.detail)
+        return type(failure)(f"{failure.what}; {kills}", hint=hint, detail=failure.detail)
 
     def _named(self, failure: BaseException, step: Step) -> BaseException:
         """The same failure with run and step in its message, and the error log's tail when the server is gone."""
@@ -332,7 +332,7 @@ class OneRun:
             with self._connected(address, f"step {step.name}: check failed") as connection:
                 for number, check in enumerate(checks, 1):
                     sent = time.monotonic()
-                    found = connection.scalar(check.statement)
+                    value = connection.scalar(check.statement)
                     seconds = time.monotonic() - sent
                     if check.table is not None:
                         self.writer.append(
@@ -340,7 +340,7 @@ class OneRun:
                             step_id=step_id,
                             step=step.name,
                             table_name=check.table,
-                            row_count=found,
+                            row_count=value,
                             seconds=seconds,
                         )
                     self.writer.append(
@@ -350,18 +350,18 @@ class OneRun:
                         check_number=number,
                         rule=check.rule,
                         subject=check.subject,
-                        found=found,
+                        found=value,
                         expected=check.expected,
                         broken_by=check.broken_by,
                         seconds=seconds,
                     )
-                    verdict.made, verdict.held = number, verdict.held + (found == check.expected)
-                    if found == check.expected:
+                    verdict.made, verdict.held = number, verdict.held + (value == check.expected)
+                    if value == check.expected:
                         continue
                     if check.broken_by is not None:
                         verdict.broken[check.subject] = check.broken_by
                         continue
-                    seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
+                    seen = f"{check.table} has {value} rows" if check.table else f"{check.subject} is {value}"
                     failed.append(f"{seen}, but {check.proves} {check.expected}")
         finally:
             verdict.failed = failed

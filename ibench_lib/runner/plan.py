@@ -158,13 +158,13 @@ def complete_runs(workspace: Workspace) -> dict[str, str]:
 
 def manifests(workspace: Workspace) -> list[Manifest]:
     """Manifests of all readable runs, oldest first. Unreadable runs are skipped here; `store.reader` reports them."""
-    found = []
+    manifests_read = []
     for run_dir in run_dirs(workspace.runs, LakeContents()):
         try:
-            found.append(read_manifest(run_dir))
+            manifests_read.append(read_manifest(run_dir))
         except LakeError:
             continue
-    return found
+    return manifests_read
 
 
 def _complete(runs: Sequence[Manifest]) -> dict[str, str]:
@@ -196,7 +196,7 @@ def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[P
         entry.cell.position: planned_settings(experiment, entry, steps_loaded(experiment, entry.steps))
         for entry in planned
     }
-    there = {found.digest for found in settings.values() if find_snapshot(workspace, found)}
+    there = {key.digest for key in settings.values() if find_snapshot(workspace, key)}
     to_run = {entry.cell.position for entry in planned if entry.run_id is None}
     sharing = share(settings, to_run, there)
     return [replace(entry, sharing=sharing[entry.cell.position]) for entry in planned]

@@ -56,7 +56,7 @@ def clock_warnings(source: str | None) -> list[str]:
 
 
 def _room(needs: Iterable[tuple[Path, int]], memory_bytes: int) -> list[str]:
-    found, of_disks = [], dict[int, tuple[Path, int]]()
+    problems, of_disks = [], dict[int, tuple[Path, int]]()
     for folder, wanted in needs:
         place = nearest_existing(folder)
         first, before = of_disks.get(place.stat().st_dev, (place, 0))
@@ -66,14 +66,14 @@ def _room(needs: Iterable[tuple[Path, int]], memory_bytes: int) -> list[str]:
         if free < 1.5 * wanted:
             where = f" in {place}" if len(of_disks) > 1 else ""
             needed = wanted / 1e9
-            found.append(f"{free / 1e9:.1f} GB of disk space is free{where}, but about {needed:.1f} GB is needed")
+            problems.append(f"{free / 1e9:.1f} GB of disk space is free{where}, but about {needed:.1f} GB is needed")
     available = psutil.virtual_memory().available
     if available < memory_bytes:
         needed = memory_bytes / 1e9
-        found.append(
+        problems.append(
             f"{available / 1e9:.1f} GB of memory is available, but the buffer pool alone needs {needed:.1f} GB"
         )
-    return found
+    return problems
 
 
 def _others() -> list[str]:
@@ -89,16 +89,16 @@ def _others() -> list[str]:
     for process in processes:
         _percent(process)
     time.sleep(_LOOK_S)
-    found = []
+    problems = []
     for process in processes:
         name, percent = process.info["name"] or "?", _percent(process)
         if percent is None:
             continue
         if percent >= 100 * _BUSY_SHARE:
-            found.append(f"another process was busy: {name} ({process.pid}), {percent:.0f} % of a core")
+            problems.append(f"another process was busy: {name} ({process.pid}), {percent:.0f} % of a core")
         elif name.startswith(_SERVERS):
-            found.append(f"another database server was running: {name} ({process.pid})")
-    return found
+            problems.append(f"another database server was running: {name} ({process.pid})")
+    return problems
 
 
 def _percent(process: psutil.Process) -> float | None:

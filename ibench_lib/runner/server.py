@@ -19,7 +19,7 @@ from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.sandbox_directory import private_folder
 from ibench_lib.servers.server import AnyBuild, Server
-from ibench_lib.store.manifest import Manifest, ServerRecord
+from ibench_lib.store.manifest import OPTION_FILE, SERVER_LOG, Manifest, ServerRecord
 
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
@@ -73,8 +73,8 @@ def open_server(
         return Sandbox(
             here,
             workspace.sandbox_dir(run_dir.name),
-            run_dir / "my.cnf",
-            run_dir / "server.log",
+            run_dir / OPTION_FILE,
+            run_dir / SERVER_LOG,
             tcp=transport == "tcp",
             tls=transport == "tls",
             plugins=flavour.plugins(engine),
@@ -171,7 +171,7 @@ def still_on(label: str, database: str) -> str:
 
 def left_by(manifest: Manifest) -> list[str]:
     """The sentences of `left_there` that a run has in its warnings."""
-    return [said for said in manifest.warnings if said.startswith("database ") and " is still on " in said]
+    return [warning for warning in manifest.warnings if warning.startswith("database ") and " is still on " in warning]
 
 
 def reset_binary_log(server: Server, variables: dict[str, str]) -> str | None:

@@ -121,23 +121,23 @@ def warnings(step: str, kind: str, states: Sequence[WorkerState], watch: Watch) 
     Seconds without an answer count where answers come in most of the other seconds. They are not looked for in steps
     of the kind `index`, whose few statements may take as long as they like.
     """
-    said = []
+    sentences = []
     whole = min((state.reported for state in states), default=0)
     everybody: set[int] = set().union(*(state.answered for state in states))
     gap = None if kind == "index" else longest_gap(everybody, whole)
     if gap is not None:
-        said.append(f"step {step}: no answer to any client for {_seconds(*gap)}{_because(watch.stopped, gap)}")
+        sentences.append(f"step {step}: no answer to any client for {_seconds(*gap)}{_because(watch.stopped, gap)}")
     gaps = {state.name: longest_gap(state.answered, state.reported) for state in states}
     least = 0 if gap is None else _length(gap)
     alone = {name: own for name, own in gaps.items() if own is not None and _length(own) > least}
     if alone and kind != "index":
         name, own = max(alone.items(), key=lambda item: _length(item[1]))
         more = f"; shorter or equal gaps of {count(len(alone) - 1, 'other client')}" if len(alone) > 1 else ""
-        said.append(f"step {step}: no answer to {name} for {_seconds(*own)}{_because(watch.stopped, own)}{more}")
+        sentences.append(f"step {step}: no answer to {name} for {_seconds(*own)}{_because(watch.stopped, own)}{more}")
     if watch.paused:
         begin_s, pause_s = max(watch.paused, key=lambda pause: pause[1])
-        said.append(f"step {step}: {stood_still(pause_s, f'from second {max(0.0, begin_s):.0f} on')}")
-    return said
+        sentences.append(f"step {step}: {stood_still(pause_s, f'from second {max(0.0, begin_s):.0f} on')}")
+    return sentences
 
 
 def longest_gap(answered: Collection[int], whole: int) -> tuple[int, int] | None:

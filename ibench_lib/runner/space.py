@@ -72,12 +72,12 @@ def _of_server(
         data_bytes -= log_bytes
     if "system" in folders and flavour_of(build).tables_in_system(config):
         data_bytes, system_bytes = data_bytes - tables_bytes, system_bytes + tables_bytes
-    found = [(folders.get("data", workspace.sandboxes), data_bytes, "the server's data")]
+    parts = [(folders.get("data", workspace.sandboxes), data_bytes, "the server's data")]
     if "redo" in folders:
-        found.append((folders["redo"], log_bytes, "the redo log"))
+        parts.append((folders["redo"], log_bytes, "the redo log"))
     if "system" in folders:
-        found.append((folders["system"], system_bytes, "the system tablespace"))
-    return found
+        parts.append((folders["system"], system_bytes, "the system tablespace"))
+    return parts
 
 
 def redo_bytes(build: AnyBuild, config: ServerConfig) -> int:

@@ -66,8 +66,8 @@ class StepRecorder:
             end_s = max(end_s, worker_end_s)
             self._append_worker(state, start_s, worker_end_s, _totals(state))
             for connection, operation, outcome, ops in (state.totals or {}).get("outcomes", ()):
-                found = {"connection": connection, "operation": operation, "outcome": outcome, "ops": ops}
-                self.writer.append("outcomes", **self._where(state), **found)
+                row = {"connection": connection, "operation": operation, "outcome": outcome, "ops": ops}
+                self.writer.append("outcomes", **self._where(state), **row)
         self._append_step(
             _status(result),
             start_s,
@@ -130,16 +130,16 @@ def client_limits(result: StepResult) -> list[tuple[float, str]]:
     The verdict on results that come equally near is the reader's (`client_verdicts`), and so is whether the host was to
     blame instead (`host_taken_of`).
     """
-    found = []
+    limits = []
     for state in result.workers:
         end_ns = _end_ns(state)
         if state.totals is None or end_ns is None or result.start_ns is None or end_ns <= result.start_ns:
             continue
         if state.spec.drives:
-            found += [(share, f"{state.name}: {why}") for share, why in state.totals.get("limits", ())]
+            limits += [(share, f"{state.name}: {why}") for share, why in state.totals.get("limits", ())]
             continue
         busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / ((end_ns - result.start_ns) / 1e9)
-        found.append((busy / CLIENT_BOUND_BUSY, f"{state.name} used {busy:.0%} of a core"))
+        limits.append((busy / CLIENT_BOUND_BUSY, f"{state.name} used {busy:.0%} of a core"))
         lag_us, tick_ns = state.totals["client_lag_p99_us"], state.spec.tick_ns
         if lag_us is None or state.totals["ops"] < CLIENT_BOUND_LEAST:
             continue
@@ -152,8 +152,8 @@ def client_limits(result: StepResult) -> list[tuple[float, str]]:
             of_us = state.totals["service_p50_us"] or 0.0
             late = f"{state.name} delayed its p99 operation by {lag_us:,.0f} us; the median of all took {of_us:,.0f} us"
         if of_us:
-            found.append((lag_us / (CLIENT_BOUND_LAG * of_us), late))
-    return found
+            limits.append((lag_us / (CLIENT_BOUND_LAG * of_us), late))
+    return limits
 
 
 def client_bound(result: StepResult) -> str | None:

@@ -55,9 +55,9 @@ class WorkerState:
 
     def sums(self) -> dict[str, Any]:
         """Totals of a worker that could not give its own: what it reported, and what may have been in flight."""
-        found = {name: _added(counts[name] for counts in self.counted.values()) for name in COUNTS}
-        unknown = found["unknown"]
-        return {**found, "unknown": None if unknown is None else unknown + self.worker.connections}
+        totals = {name: _added(counts[name] for counts in self.counted.values()) for name in COUNTS}
+        unknown = totals["unknown"]
+        return {**totals, "unknown": None if unknown is None else unknown + self.worker.connections}
 
     @property
     def done(self) -> int:

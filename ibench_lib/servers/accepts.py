@@ -48,11 +48,11 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
             detail="\n".join(lines),
         )
     skipped = [option.place for option in unknown]
-    said = refusal(build, config.render(skipped), plugins)
-    if said is not None:
-        named = [option for option in config.options if option.name in said.replace("-", "_")]
+    message = refusal(build, config.render(skipped), plugins)
+    if message is not None:
+        named = [option for option in config.options if option.name in message.replace("-", "_")]
         where = ", ".join(f"{option.origin} ({option.key})" for option in named) or ", ".join(config.fragments)
-        raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"see {where}")
+        raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {message}", hint=f"see {where}")
     return skipped
 
 

@@ -39,11 +39,11 @@ class Account:
         """
         for above in reversed(folder.resolve().parents):
             try:
-                found = above.stat()
+                facts = above.stat()
             except FileNotFoundError:
                 return  # we are going to make it
-            bit = stat.S_IXUSR if found.st_uid == self.user else stat.S_IXGRP if found.st_gid == self.group else None
-            if not found.st_mode & (bit or stat.S_IXOTH):
+            bit = stat.S_IXUSR if facts.st_uid == self.user else stat.S_IXGRP if facts.st_gid == self.group else None
+            if not facts.st_mode & (bit or stat.S_IXOTH):
                 raise HostUnfit(
                     f"the server refuses to run as root, and user {self.name} cannot enter {above}, in which its files"
                     f" would be",
@@ -68,15 +68,15 @@ def unprivileged() -> Account:
     """
     name = os.environ.get(VARIABLE) or _USUAL
     try:
-        found = pwd.getpwnam(name)
+        entry = pwd.getpwnam(name)
     except KeyError:
         raise HostUnfit(
             f"the server refuses to run as root, and there is no user {name:.80}",
             hint=f"create one without privileges, and name it in {VARIABLE}; or run ibench as a user other than root",
         ) from None
-    if found.pw_uid == 0:
+    if entry.pw_uid == 0:
         raise HostUnfit(
             f"{VARIABLE} names {name:.80}, which is root, and the server refuses to run as root",
             hint="name a user without privileges",
         )
-    return Account(name, found.pw_uid, found.pw_gid)
+    return Account(name, entry.pw_uid, entry.pw_gid)

@@ -135,15 +135,15 @@ class _Elf:
         dynamic = next((section for section in self.sections if section.kind == _DYNAMIC), None)
         if dynamic is None or dynamic.link >= len(self.sections):
             return []
-        names, found = self.sections[dynamic.link], []
+        names, libraries = self.sections[dynamic.link], []
         form = self._form("qQ", "iI")
         entries = self._content(dynamic, _MOST_BYTES)
         whole = len(entries) - len(entries) % struct.calcsize(form)
         for tag, value in struct.iter_unpack(form, entries[:whole]):
             if tag == _NEEDED and value < names.size:
                 name = self._at(names.offset + value, names.size - value, most=_NAME_BYTES, short=True)
-                found.append(_plain(name.partition(b"\0")[0]))
-        return found
+                libraries.append(_plain(name.partition(b"\0")[0]))
+        return libraries
 
     def _sections(self) -> Iterator[_Section]:
         # Offset of the section headers; size, number and index of that with their names.
@@ -154,9 +154,9 @@ class _Elf:
             return
         if size < struct.calcsize(form) or number > _MOST_SECTIONS:
             raise _Damaged
-        found = [struct.unpack_from(form, self._at(start + n * size, size)) for n in range(number)]
-        names = self._at(*found[of_names][4:6], most=_NAMES_BYTES, short=True) if of_names < number else b""
-        for name, kind, _, _, offset, length, link, *_ in found:
+        headers = [struct.unpack_from(form, self._at(start + n * size, size)) for n in range(number)]
+        names = self._at(*headers[of_names][4:6], most=_NAMES_BYTES, short=True) if of_names < number else b""
+        for name, kind, _, _, offset, length, link, *_ in headers:
             text = names[name : name + _NAME_BYTES].partition(b"\0")[0].decode("ascii", "replace")
             yield _Section(text, kind, offset, length, link)
 
@@ -179,10 +179,10 @@ class _Elf:
         if offset >= self._size:
             raise _Damaged
         self._file.seek(offset)
-        found = self._file.read(min(size, most))
-        if len(found) < size and not short:
+        content = self._file.read(min(size, most))
+        if len(content) < size and not short:
             raise _Damaged
-        return found
+        return content
 
 
 def _plain(text: bytes) -> str:

@@ -16,7 +16,11 @@ from ibench_lib.servers.sources import apt
 
 
 class Source(Protocol):
-    """The functions of a module in `sources` that offers builds."""
+    """The functions of a module in `sources` that offers builds.
+
+    One whose offers depend on the distribution's versions may list the packages, or globs of them, in `APT_PACKAGES`:
+    apt is then asked once for those of all sources.
+    """
 
     def offers(self) -> list[Offer]:
         """What can be installed on this machine."""
@@ -27,11 +31,12 @@ class Source(Protocol):
 
 def offers() -> dict[str, tuple[Offer, Source]]:
     """Every offer of every source, by label."""
-    found: dict[str, tuple[Offer, Source]] = {}
-    for source in plugins.modules("sources", sources):
-        if hasattr(source, "offers"):
-            found |= {offer.label: (offer, cast(Source, source)) for offer in source.offers()}
-    return dict(sorted(found.items()))
+    offering = [source for source in plugins.modules("sources", sources) if hasattr(source, "offers")]
+    debian.ask_for_candidates([name for source in offering for name in getattr(source, "APT_PACKAGES", ())])
+    offered: dict[str, tuple[Offer, Source]] = {}
+    for source in offering:
+        offered |= {offer.label: (offer, cast(Source, source)) for offer in source.offers()}
+    return dict(sorted(offered.items()))
 
 
 def default_label() -> str:

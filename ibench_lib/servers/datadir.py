@@ -72,7 +72,7 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
     with tempfile.TemporaryDirectory(prefix=".making-", dir=templates) as name:
         making = Path(name) / "template"
         making.mkdir(mode=0o700)
-        cnf = making / "my.cnf"
+        cnf = making / "options.cnf"
         rules = flavour.rules(build.release)
         cnf.write_text(rules.syntax.text(rules.group, ()) + "".join(f"{line}\n" for line in lines), encoding="utf-8")
         initialise(cnf, making / _DATADIR)
@@ -123,13 +123,13 @@ def move_files(source: Path, target: Path, patterns: Collection[str]) -> None:
     ------
     ServerStartDisturbed : there is no room, or the disk fails.
     """
-    found = sorted({path for pattern in patterns for path in source.glob(pattern)})
+    paths = sorted({path for pattern in patterns for path in source.glob(pattern)})
     try:
-        for path in found:
+        for path in paths:
             shutil.move(path, target / path.name)
     except OSError as error:
         raise ServerStartDisturbed(f"cannot move files of {source} to {target}: {error}") from error
-    if found:
+    if paths:
         write_through(target)
 
 

@@ -29,22 +29,22 @@ def identify(
     ServerStartError : the binary cannot be executed, or is a server of no flavour that there is.
     """
     check_name(label, "build label")
-    said = ""
+    output = ""
     for arguments in _ways_to_ask(Path(command[-1]).name):
         answer = _ask(label, (*command, *arguments), environment or {})
         # The first word is the program's path, which may have the name of any server in it.
-        found = flavour.recognise(answer.stdout.partition(" ")[2]) if answer.returncode == 0 else None
-        if found is not None:
-            name, version = found
+        recognised = flavour.recognise(answer.stdout.partition(" ")[2]) if answer.returncode == 0 else None
+        if recognised is not None:
+            name, version = recognised
             return Build(label, name, version, basedir, command, source, dict(environment or {}), options, template)
-        said = said or (answer.stderr or answer.stdout).strip()[-2000:]
+        output = output or (answer.stderr or answer.stdout).strip()[-2000:]
         status = answer.returncode
-    library = re.search(r"(\S+\.so[.\d]*): cannot open shared object file", said)
+    library = re.search(r"(\S+\.so[.\d]*): cannot open shared object file", output)
     lacks = f" lacks {library[1]}" if library else f" --version prints no server version (exit {status})"
     raise ServerStartError(
         f"build {label}: {command[-1]}{lacks}",
         hint="install the package that contains this library" if library else "`ibench doctor` shows what is missing",
-        detail=said or None,
+        detail=output or None,
     )
 
 

@@ -28,7 +28,7 @@ def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:
     """
     with _booted(build, workspace) as address:
         try:
-            found = flavour_of(build).inspect(address.arguments())
+            inspected = flavour_of(build).inspect(address.arguments())
         except RunFailed as error:
             raise ServerStartError(
                 f"build {build.label} starts, but does not answer as a server does: {error.what}"
@@ -36,8 +36,8 @@ def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:
     note = _note(build, workspace)
     note.parent.mkdir(parents=True, exist_ok=True)
     # The version of the binary, which is what `noted_innodb` can compare without booting it.
-    note.write_text(json.dumps({**asdict(found), "binary": build.version}, indent=1) + "\n", encoding="utf-8")
-    return found
+    note.write_text(json.dumps({**asdict(inspected), "binary": build.version}, indent=1) + "\n", encoding="utf-8")
+    return inspected
 
 
 def build_variables(build: AnyBuild, workspace: Workspace) -> dict[str, str]:
@@ -88,7 +88,7 @@ def _opened(build: AnyBuild, scratch: Path, workspace: Workspace) -> Server:
         flavour = flavour_of(here)
         rules = flavour.rules(here.release)
         config = ServerConfig(flavour.small, group=rules.group, syntax=rules.syntax)
-        my_cnf = scratch / "my.cnf"
+        my_cnf = scratch / "options.cnf"
         my_cnf.write_text(config.render(), encoding="utf-8")
         plugins = [plugin for plugin in flavour.all_plugins() if flavour.plugin_path(here, plugin)]
         log = scratch / "server.log"

@@ -209,7 +209,7 @@ def load(label: str, workspace: Workspace) -> Remote | None:
 def _ask(label: str, access: Access) -> Remote:
     _check_ca(label, access)
     try:
-        said = flavour_of_family(access.family).greeting(access.address().arguments(), _CONNECT_TIMEOUT_S)
+        greeting = flavour_of_family(access.family).greeting(access.address().arguments(), _CONNECT_TIMEOUT_S)
     except RunFailed as error:
         hint = "check the host, port and user, and where the password is stored"
         if access.certificate and "SSL" in error.what:
@@ -217,10 +217,10 @@ def _ask(label: str, access: Access) -> Remote:
         raise ServerStartError(
             f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error.what}", hint=hint
         ) from error
-    found = recognise(said)
-    if found is None:
-        raise ServerStartError(f"build {label}: no known server has version {said!r:.80}")
-    return Remote(label, *found, access)
+    recognised = recognise(greeting)
+    if recognised is None:
+        raise ServerStartError(f"build {label}: no known server has version {greeting!r:.80}")
+    return Remote(label, *recognised, access)
 
 
 def flavour_of_family(family: str) -> Flavour:

@@ -289,13 +289,13 @@ class Sandbox:
             raise ServerStartDisturbed(f"{what}: {error}") from error
         if result.returncode != 0:
             output = (result.stdout + result.stderr).strip().splitlines()
-            said = "\n".join(output[-_LOG_TAIL_LINES:])
-            raise _not_up(result.returncode, said)(
+            tail = "\n".join(output[-_LOG_TAIL_LINES:])
+            raise _not_up(result.returncode, tail)(
                 f"{what} (exit {result.returncode})",
                 hint=_hint(
-                    said, "the end of its output is above; check the configuration's variables against this version"
+                    tail, "the end of its output is above; check the configuration's variables against this version"
                 ),
-                detail=said or None,
+                detail=tail or None,
             )
 
     def _start(self) -> Address:
@@ -348,11 +348,11 @@ class Sandbox:
         while time.monotonic() < deadline:
             status = self.process.poll()
             if status is not None:
-                said = self.log_tail()
-                raise _not_up(status, said)(
+                tail = self.log_tail()
+                raise _not_up(status, tail)(
                     f"build {self.build.label} ({self.build.version}) does not start (exit {status})",
-                    hint=_hint(said, "the end of its error log is above"),
-                    detail=said,
+                    hint=_hint(tail, "the end of its error log is above"),
+                    detail=tail,
                 )
             if self._flavour.answers(address):
                 return

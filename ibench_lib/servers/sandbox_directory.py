@@ -32,7 +32,8 @@ FILES_MARKER = ".ibench-sandbox-files"
 
 _PREFIX = "ibench-"
 _LETTERS = string.ascii_lowercase + string.digits
-_LONG = 80
+_LONG = 70
+"""A folder whose path has so many bytes is too deep for a socket: some servers name theirs at some length."""
 
 
 class Claim:
@@ -62,7 +63,7 @@ class Claim:
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
         own = tempfile.gettempdir()
         letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
-        self.socket_dir = Path(own if len(own) < _LONG else "/tmp", _PREFIX + letters)
+        self.socket_dir = Path(own if len(os.fsencode(own)) < _LONG else "/tmp", _PREFIX + letters)
         named = list(zip(map(str, self.elsewhere), self._devices, strict=True))
         self._lock = _write_marker(directory, self.socket_dir, named)
         self._has_socket_dir = False
@@ -110,7 +111,7 @@ def sweep(sandboxes: Path) -> list[Path]:
             except BlockingIOError:
                 continue
             text = lock.read()
-            _remove_socket_dir(_named_socket_dir(text))
+            _remove_socket_dir(_named_socket_dir(text), directory)
             gone = [_remove_elsewhere(folder, device, directory) for folder, device in _named_elsewhere(text)]
             if all(gone):
                 with suppress(OSError):
@@ -121,9 +122,9 @@ def sweep(sandboxes: Path) -> list[Path]:
 
 def _is_left_empty(directory: Path) -> bool:
     """Whether it is an empty directory of ours, and too old to be about to get its marker."""
-    found = directory.lstat()
-    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return ours and time.time() - found.st_mtime >= YOUNG_S and not any(directory.iterdir())
+    facts = directory.lstat()
+    ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
+    return ours and time.time() - facts.st_mtime >= YOUNG_S and not any(directory.iterdir())
 
 
 def private_folder(disk: Path, directory: Path) -> Path:
@@ -158,16 +159,27 @@ def _named_socket_dir(marker_text: str) -> Path | None:
         return None
 
 
-def _remove_socket_dir(path: Path | None) -> None:
+def _remove_socket_dir(path: Path | None, directory: Path) -> None:
     if path is None:
         return
     try:
         status = path.lstat()
+        ours = path.name.startswith(_PREFIX) and _is_of(status, directory) and not path.is_symlink()
+        if ours and all(map(_belongs_to_socket, path.iterdir())):
+            shutil.rmtree(path, ignore_errors=True)
     except OSError:
         return
-    ours = path.name.startswith(_PREFIX) and status.st_uid == os.getuid() and not path.is_symlink()
-    if ours and {entry.name for entry in path.iterdir()} <= {"s", "s.lock"}:
-        shutil.rmtree(path, ignore_errors=True)
+
+
+def _belongs_to_socket(entry: Path) -> bool:
+    """Whether it is a socket, or what servers put next to it."""
+    mode = entry.lstat().st_mode
+    return entry.name in ("s", "s.lock") or stat.S_ISSOCK(mode) or entry.name.endswith(".lock")
+
+
+def _is_of(status: os.stat_result, directory: Path) -> bool:
+    """Whether a file is ours, or of the account that the server of a sandbox ran as, which has the sandbox."""
+    return status.st_uid in (os.geteuid(), directory.lstat().st_uid)
 
 
 def _named_elsewhere(marker_text: str) -> list[tuple[Path, int]]:
@@ -186,7 +198,7 @@ def _remove_elsewhere(folder: Path, device: int, directory: Path) -> bool:
             return mounted
         if folder != private_folder(folder.parent, directory) or folder.is_symlink():
             return True
-        if folder.stat().st_uid != os.getuid():
+        if not _is_of(folder.stat(), directory):
             return True
         marker = folder / FILES_MARKER
         text = marker.read_text(encoding="utf-8") if marker.is_file() else ""

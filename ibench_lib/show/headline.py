@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,7 @@ from ibench_lib.analysis.frames import (
     rate_label,
     repeats,
     rows_of,
+    step_text,
     steps_of,
     without_short_steps,
 )
@@ -29,16 +31,27 @@ from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
-from ibench_lib.base.wording import NOT_MEASURED, count, joined
+from ibench_lib.base.wording import NOT_MEASURED, capital, count, joined
 from ibench_lib.metrics import Better
-from ibench_lib.show.configurations.legend import legend
+from ibench_lib.show.configurations.legend import legend, option_words
 from ibench_lib.show.costs.reasons import reasons_said
-from ibench_lib.show.kit.display import Html, Shown, say, sources
+from ibench_lib.show.kit.display import Html, Shown, listed_sentences, say, sentence, sources
+from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Piece, Sentence, Strip
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
-from ibench_lib.show.kit.strips import COLOURED, FILLED, RATE_WORDS, StripRow, arrows_said, finding, heat, strips
+from ibench_lib.show.kit.strips import (
+    COLOURED,
+    FILLED,
+    RATE_WORDS,
+    StripRow,
+    arrows_said,
+    begun,
+    below_each_other,
+    finding,
+    heat,
+    strips,
+)
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -47,8 +60,6 @@ _MOST_BUILDS = 3
 _MOST_STRIPS = 8
 _MOST_SAID = 5
 _WITH = " (with "
-_HAS_INTERVALS = 'class="ratios"'
-"""What strips have and a heat map has not."""
 _INDENT = "\u2003"
 
 
@@ -66,16 +77,14 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
     metrics = post.ask("step_metrics")
     answers = (*names_of(frame), *names_of(metrics))
     rate, both = sources(*names_of(frame)), sources(*answers)
-    strips = strips_of(frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame))
-    said = [
-        f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
-        for text in headline_statements(frame, post.bases, metrics, steps, drawn=_HAS_INTERVALS in strips)
+    strips = strips_of(
+        frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame), words=_option_words(post, frame)
+    )
+    statements = [
+        Sentence(text, both if _WITH in text else rate)
+        for text in headline_statements(frame, post.bases, metrics, steps, drawn=_has_intervals(strips))
     ]
-    sentences = f'<ul class="statements">{"".join(said[:_MOST_SAID])}</ul>' if said else ""
-    if len(said) > _MOST_SAID:
-        rest = f'<ul class="statements">{"".join(said[_MOST_SAID:])}</ul>'
-        summary = count(len(said) - _MOST_SAID, "more sentence")
-        sentences += f'<details class="fold"><summary>{summary}</summary>{rest}</details>'
+    sentences = listed_sentences(statements[:_MOST_SAID], statements[_MOST_SAID:])
     if not strips:  # with nothing to compare it with, a result is its rate over time
         done = without_short(results(_of_steps(frame, steps).filter(pl.col("step_status") == "complete")))[0]
         strips, more = _over_time(post, steps, done)
@@ -112,7 +121,7 @@ def opening(
     if post.runs.is_empty():
         return _nothing(post)
     rates = post.ask("step_throughput")
-    strips, answers = pictures.markup if pictures else "", names_of(rates)
+    strips, answers = pictures or Html(), names_of(rates)
     if question:
         frame = post.ask(question)
         answers = (*answers, *names_of(frame))
@@ -120,17 +129,24 @@ def opening(
             frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips += strips_of(
-            frame, post.bases, post.palette, Figure(column, label, better), steps, preparing_steps(rates)
-        )
+        figure, words = Figure(column, label, better), _option_words(post, frame)
+        last = preparing_steps(rates)
+        strips = Html(strips, strips_of(frame, post.bases, post.palette, figure, steps, last, words))
     if over_time:
         drawn, more = _over_time(post, steps)
-        strips += drawn
+        strips = Html(strips, drawn)
         answers = (*answers, *more)
-    return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options).markup, answers)
+    return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options), answers)
 
 
-def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[str, tuple[str, ...]]:
+def _option_words(post: Selection, frame: pl.DataFrame) -> dict[str, str]:
+    """What tells configurations apart in words (`config_diff`), where there are several."""
+    if by_position(frame)[1:]:
+        return option_words(post.ask("config_diff"), post.bases)
+    return {}
+
+
+def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[Html, tuple[str, ...]]:
     """Pictures of the rate over time, and the names of the answers that they are made from.
 
     `only`: rows of the runs and steps to draw; None draws all of `steps`.
@@ -144,29 +160,37 @@ def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None 
 
 
 def _nothing(post: Selection) -> Shown:
-    text = '<p class="said">There is no run yet, so there is nothing to show.</p>'
-    return Shown((Html(text),), names_of(post.runs))
+    return Shown((sentence("There is no run yet, so there is nothing to show."),), names_of(post.runs))
 
 
-def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
+def _has_intervals(strips: Html) -> bool:
+    """Whether there are strips, and not a heat map."""
+    return any(isinstance(piece, Strip) for piece in strips.pieces)
+
+
+def _screen(post: Selection, rates: pl.DataFrame, strips: Html, sentences: Html, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
-    tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
-    rest = TLDR_REST if strips else ""
-    options = post.ask("config_diff") if _HAS_INTERVALS in strips else None
+    options = post.ask("config_diff") if _has_intervals(strips) else None
     named = "" if options is None else legend(options, post.bases)
     if options is not None and named:
         answers = (*answers, *names_of(options))
-    parts = (
-        tested,
+    first = first_screen(
+        _tested(post.runs, rates),
         badges(post.runs, rates, post.excluded),
-        TLDR_PLACE,
+        TLDR,
         attentions(post),
         strips,
         named,
-        rest,
+        *([TLDR_REST] if strips else []),
         sentences,
     )
-    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
+    return Shown((first,), (*names_of(post.runs), *answers))
+
+
+def first_screen(tested: str, *parts: Piece | Html) -> Html:
+    """A headline of these parts, which begins with what was tested."""
+    said = Sentence(tested, kind="tested", element="p")
+    return Html('<div class="headline">', said, *parts, "</div>", headline=True)
 
 
 def _of_steps(frame: pl.DataFrame, steps: Sequence[str]) -> pl.DataFrame:
@@ -193,15 +217,17 @@ def headline_statements(
     drawn : whether strips show the ratios with their intervals; of differences, only their costs are then said.
     """
     costs = {} if metrics is None else cost_ratios(metrics, bases)
-    said: list[str] = []
+    sentences: list[str] = []
     even: dict[tuple[str, str], dict[str, list[Ratio]]] = {}
     named = short_names(by_position(frame), bases.builds)
-    found = against_base(frame, bases, ["throughput"])
+    to_base = against_base(frame, bases, ["throughput"])
     several = frame["setup"].n_unique() > 1
     long, short = without_short(_of_steps(frame, steps))
     for setup, step, rows in columns_of(results(long)):
         ratios = {
-            name: found[place] for name in by_position(rows) if (place := (setup, step, "throughput", name)) in found
+            name: to_base[place]
+            for name in by_position(rows)
+            if (place := (setup, step, "throughput", name)) in to_base
         }
         where = f"{setup}, {step}" if several else step
         clear = [name for name, one in ratios.items() if one.is_clear]
@@ -216,26 +242,26 @@ def headline_statements(
                 for change in _changes(clear, ratios, bases, named)
             ]
             if drawn:
-                said += [f"{where}: {change.without_figures}{_WITH}{why})." for change, why in changes if why]
+                sentences += [f"{where}: {change.without_figures}{_WITH}{why})." for change, why in changes if why]
             else:
                 texts = [f"{change.text}{f'{_WITH}{why})' if why else ''}" for change, why in changes]
-                said.append(f"{where}, {rate_label(rows, step)}: {'; '.join(texts)}.{more}")
+                sentences.append(f"{where}, {rate_label(rows, step)}: {'; '.join(texts)}.{more}")
         elif ratios:
             even.setdefault((setup, _why_even(list(ratios.values()))), {})[step] = list(ratios.values())
         elif len(named) == 1:
             ((name, label),) = named.items()
             values, unit = measured(rows, name, step), rate_label(rows, step)
-            said += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
+            sentences += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
     not_known: dict[str, list[str]] = {}
     for (setup, why), of_steps in even.items():
         limits = smallest_said({step: detectable_said(ratios) for step, ratios in of_steps.items()})
         if limits:
-            said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
+            sentences.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
         else:
             not_known.setdefault(why, []).append(f"{joined(list(of_steps))}{f' in {setup}' if several else ''}")
-    if not said and len(not_known) == 1:
+    if not sentences and len(not_known) == 1:
         return [*(f"{why[0].upper()}{why[1:]}." for why in not_known), *short]
-    return [*said, *(f"{'; '.join(where)}: {why}." for why, where in not_known.items()), *short]
+    return [*sentences, *(f"{'; '.join(where)}: {why}." for why, where in not_known.items()), *short]
 
 
 def _why(
@@ -281,20 +307,20 @@ class _Change:
 
 
 def _changes(clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]) -> list[_Change]:
-    found = []
+    changes = []
     for base, others in bases.groups(sorted(clear, key=lambda name: -abs(math.log(ratios[name].value)))).items():
         for verdict, word in (("better", "faster"), ("worse", "slower")):
             names = [name for name in others if ratios[name].verdict == verdict]
             of_base = {name: named[name].removeprefix(f"{bases.builds.get(base)}.") for name in names}
             items = [(of_base[name], relative_text(ratios[name])) for name in names]
-            found += [_Change(f"{word} than {named.get(base, base)}", items, names)] if items else []
-    return found
+            changes += [_Change(f"{word} than {named.get(base, base)}", items, names)] if items else []
+    return changes
 
 
 def _why_even(ratios: list[Ratio]) -> str:
-    if any(found.p is not None for found in ratios):
+    if any(ratio.p is not None for ratio in ratios):
         return "no difference found"
-    if all(found.low is None for found in ratios):
+    if all(ratio.low is None for ratio in ratios):
         return "one run of each, so a difference may be noise"
     return "too few repeats to tell a difference from noise"
 
@@ -311,10 +337,10 @@ def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
     most = done.group_by("setup", "kind", "step").agg(pl.max("clients", "connections"))
     shared = most.filter(pl.col("connections") != pl.col("clients"))
     several = sorted(set(most.join(shared, on="kind", how="semi")["connections"]))
-    said = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
+    text = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
     if several:
-        said += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"
-    return [said]
+        text += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"
+    return [text]
 
 
 def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
@@ -331,42 +357,44 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
     return f"{'; '.join(facts)}."
 
 
-def attentions(post: Selection) -> str:
-    """What must stand next to a verdict, as HTML: that the runs have different hosts or load clients; empty if not."""
+def attentions(post: Selection) -> Html:
+    """What must stand next to a verdict: that the runs have different hosts or load clients; empty if not."""
     subjects: tuple[Callable[..., list[str]], ...] = (host_statements, client_statements)
-    said = [
-        f'<li class="loud">{html.escape(text)}{sources(*subject.asks)}</li>'  # type: ignore[attr-defined]
+    sentences = [
+        Sentence(text, sources(*subject.asks), "loud")  # type: ignore[attr-defined]
         for subject in subjects
         for text in subject(*map(post.ask, subject.asks))  # type: ignore[attr-defined]
         if isinstance(text, Statement) and text.loud
     ]
-    return f'<ul class="statements">{"".join(said)}</ul>' if said else ""
+    return listed_sentences(sentences)
 
 
 def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:
     """What a reader must know before any number: a few words, each with the whole story as its title."""
-    found: list[tuple[str, str]] = []
+    reservations: list[tuple[str, str]] = []
     broken = len(runs.filter(pl.col("status") != "complete"))
     if excluded:
         whys = "; ".join(dict.fromkeys(excluded.values()))
-        found.append((f"{count(len(excluded), 'run')} excluded: {whys}", ", ".join(excluded)))
+        reservations.append((f"{count(len(excluded), 'run')} excluded: {whys}", ", ".join(excluded)))
     if broken:
-        found.append(
+        reservations.append(
             (f"{broken} of {count(len(runs), 'run')} not complete", "Where a step has no figures, its table says why.")
         )
     for origin, what in NOT_MEASURED.items():
         if len(runs.filter(origin=origin)):
-            found.append((what, "Not measured here."))
+            reservations.append((what, "Not measured here."))
     if repeats(runs) == 1:
-        found.append(("one run of each", "The noise is unknown."))
+        reservations.append(("one run of each", "The noise is unknown."))
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
         why = "Rows, durations and memory are scaled down to this fraction of scale 1."
-        found.append((f"scaled {', '.join(scales)}", why))
+        reservations.append((f"scaled {', '.join(scales)}", why))
     warned = runs_warned(runs)
     if warned:
-        found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs."))
-    found += _taken(runs, frame)
+        reservations.append(
+            (f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs.")
+        )
+    reservations += _taken(runs, frame)
     done = frame.filter(pl.col("step_status") == "complete")
     for column, text, why in (
         (
@@ -382,9 +410,9 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     ):
         steps = steps_of(done.filter(column))
         if steps:
-            found.append((f"{text}: {joined(steps)}", why))
-    items = (f'<li title="{html.escape(why)}">{html.escape(text)}</li>' for text, why in found)
-    return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if found else ""
+            reservations.append((f"{text}: {joined(steps)}", why))
+    items = (f'<li title="{html.escape(why)}">{html.escape(text)}</li>' for text, why in reservations)
+    return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if reservations else ""
 
 
 def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:
@@ -423,18 +451,21 @@ def strips_of(
     figure: Figure = Figure(),
     steps: Sequence[str] = (),
     last: Collection[str] = (),
-) -> str:
-    """The strips of all steps in which something is compared, or of `steps`, on one axis: HTML, empty if none is.
+    words: Mapping[str, str] = MappingProxyType({}),
+) -> Html:
+    """The strips of all steps in which something is compared, or of `steps`, on one axis; empty if none is.
 
     More than a screen has room for are a heat map, without intervals.
-    Those of `last`, which only prepare what others measure, come after the others.
+    Those of `last`, which only prepare what others measure, come after the others. `words` are those that stand before
+    the name of a dbms.
     """
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
-    labels = {name: _label(name, label, bases) for name, label in named.items()}
+    labels = {name: _label(name, label, bases, words.get(name, "")) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
     titled: list[tuple[str, list[StripRow]]] = []
     places_of: list[tuple[str, list[StripRow]]] = []
+    in_words: list[tuple[str, list[StripRow]]] = []
     of_bases = False
     # The noise is that of all steps, as in the tables.
     places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
@@ -442,17 +473,24 @@ def strips_of(
         names = by_position(rows)
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [
-                _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure)
+                replace(
+                    _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure),
+                    name=name if bases.by_build else named[name],
+                )
                 for name in bases.ordered(names)
                 if bases.by_build or name != bases.first
             ]
             of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
             last_words = f" {rows[figure.of][0]}" if figure.of else ""
-            where = f"{f'{setup}, ' if several else ''}{step}"
-            titled.append((f"{where}, {figure.label or rate_label(rows, step)}{last_words}", of_step))
-            places_of.append((f"{where}, {figure.label}{last_words}" if figure.label else where, of_step))
+            before = f"{setup}, " if several else ""
+            label = f", {figure.label}{last_words}" if figure.label else ""
+            rate = label or f", {rate_label(rows, step)}{last_words}"
+            name = step_text(rows, step)
+            titled.append((f"{before}{name if before or name == step else capital(name)}{rate}", of_step))
+            places_of.append((f"{before}{step}{label}", of_step))
+            in_words.append((f"{before}{step_text(rows, step, '{words} ({step})')}{label}", of_step))
     if not titled:
-        return ""
+        return Html()
     whose = str(bases) if bases.chain else named.get(bases.first, bases.first)
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
@@ -466,20 +504,28 @@ def strips_of(
         note = f"Each {what}: the ratio to {whose}. One run of each: the noise is unknown."
     if not many:
         note += arrows_said(shown)
-    pictures = heat(places_of, figure.label or "Relative rates", palette) if many else strips(titled, palette)
-    return (
-        f'<p class="finding">{html.escape(finding(places_of))}</p>'
-        f'<div class="strips">{"".join(pictures)}</div><p class="key">{html.escape(note)}</p>'
-    )
+    pictures: Sequence[Piece]
+    if many:  # columns have no room for words
+        short = {labels[name]: _label(name, label, bases) for name, label in named.items()}
+        places_of = [(title, [replace(row, label=short[row.label]) for row in rows]) for title, rows in places_of]
+        pictures = heat(places_of, figure.label or "Relative rates", palette)
+    else:
+        pictures = strips(titled, palette)
+    text = begun(finding(in_words), {str(code) for setup, step, _ in places for code in (setup, step)})
+    return Html(Sentence(text, kind="finding", element="p"), below_each_other(pictures, note))
 
 
-def _label(name: str, label: str, bases: Bases) -> str:
-    """With a base for each build, the base of a build stands above its other configurations, which are indented."""
+def _label(name: str, label: str, bases: Bases, words: str = "") -> str:
+    """What tells a configuration from others, then its name.
+
+    With a base for each build, the base of a build stands above its other configurations, which are indented.
+    """
+    before = f"{words} · " if words else ""
     if not bases.by_build:
-        return f"{label} (base)" if name in bases.names else label
+        return f"{label} (base)" if name in bases.names else before + label
     build = bases.builds.get(name, "")
     config = label.removeprefix(f"{build}.")
-    return f"{build}: {config}" if name in bases.names else f"{_INDENT}{config}"
+    return f"{build}: {config}" if name in bases.names else f"{_INDENT}{before}{config}"
 
 
 def _row(
@@ -488,8 +534,8 @@ def _row(
     _, step, _, name = place
     if name == bases.first:
         return StripRow(label, None, "1x")
-    found = ratios.get(place)
+    ratio = ratios.get(place)
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
-    status = "" if found else joined(statuses) or "no base"
-    words = {"words": RATE_WORDS} if figure.column == "throughput" else {}
-    return StripRow(label, found, status, figure.better, **words, name=name if bases.by_build else label)
+    status = "" if ratio else joined(statuses) or "no base"
+    row = StripRow(label, ratio, status, figure.better)
+    return replace(row, words=RATE_WORDS) if figure.column == "throughput" else row

@@ -105,7 +105,7 @@ def _tables(chosen: Selection) -> str:
 
 
 def _markup(item: Any) -> str:
-    return item.html() if isinstance(item, Grid) else str(item._repr_html_())
+    return item.html() if isinstance(item, Grid) else str(item.markup)
 
 
 def _rates(chosen: Selection) -> go.Figure | None:

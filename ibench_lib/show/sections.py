@@ -12,9 +12,10 @@ from ibench_lib import plugins
 from ibench_lib.analysis.sweep import swept_steps
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, shortened
 from ibench_lib.paths import workload_folders, workload_modules
-from ibench_lib.show.kit.display import Html, Section, Shown, each, say, warnings
+from ibench_lib.show.kit.display import Html, Section, Shown, draw, each, say, sentence, warnings
+from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.made_from.sentences import (
     client_statements,
     experiment_statements,
@@ -22,10 +23,15 @@ from ibench_lib.show.made_from.sentences import (
     run_statements,
 )
 from ibench_lib.show.made_from.tables import gaps_table, runs_table, skipped_table
+from ibench_lib.show.purge_lag.charts import dead_rows_chart
+from ibench_lib.show.purge_lag.sentences import dead_rows_statements
+from ibench_lib.show.purge_lag.tables import dead_rows_table
 from ibench_lib.show.sweep.charts import sweep_chart
 from ibench_lib.show.sweep.sentences import sweep_statements
 from ibench_lib.store import reader
 
+_COUNTS_DEAD_ROWS = "postgres"
+"""The flavour of servers whose old row versions are dead rows of tables, not a history list."""
 _COMPLETE = "Complete: no failed step, no missing second."
 
 
@@ -58,26 +64,38 @@ def made_from(
                 nothing="There is no run.",
                 palette=post.palette,
             ),
-            each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=post.palette),
+            _gaps(post, complete),
             *_skipped(post),
             warnings(post.runs),
         )
     )
 
 
+def _gaps(post: Selection, complete: str) -> Shown:
+    """What is missing, folded behind a line that names its kinds; `complete` if nothing is."""
+    found = post.ask("gaps")
+    shown = each(found, gaps_table, by=[], nothing=post.nothing(complete), palette=post.palette)
+    if found.is_empty():
+        return shown
+    kinds = shortened(found["problem"].unique(maintain_order=True).to_list())
+    said = f"Missing in {found['dbms'].n_unique()} of {count(post.runs['dbms'].n_unique(), 'result')}: {kinds}"
+    head = Html(f'<details class="fold"><summary>{html.escape(said)}</summary>')
+    return Shown((head, *shown.items, Html("</details>")), shown.answers)
+
+
 def _skipped(post: Selection) -> tuple[Shown, ...]:
     """What could not be read of the post's runs and of runs whose experiment is unknown; folded, that of the others."""
-    found = post.ask("skipped")
-    mine, others = (found.filter(pl.col("selected") == whose) for whose in (True, False))
+    skipped = post.ask("skipped")
+    mine, others = (skipped.filter(pl.col("selected") == whose) for whose in (True, False))
     shown = each(mine, skipped_table, by=[], nothing="Every file of the runs could be read.", palette=post.palette)
     if others.is_empty():
         return (shown,)
-    said = (
+    summary = (
         f"Also damaged: {count(others['run_id'].n_unique(), 'run')} of the experiment that this page does not show "
         f"(older runs of a cell, or runs that were not chosen)"
     )
     table = each(others, skipped_table, by=[], palette=post.palette, title="Damaged runs that are not shown")
-    head = Html(f'<details class="fold"><summary>{html.escape(said)}</summary>')
+    head = Html(f'<details class="fold"><summary>{html.escape(summary)}</summary>')
     return shown, Shown((head, *table.items, Html("</details>")), table.answers)
 
 
@@ -85,9 +103,9 @@ def excluded_runs(post: Selection) -> tuple[Html, ...]:
     """The runs that would belong to the post, and why they do not; nothing if there are none."""
     if not post.excluded:
         return ()
-    items = "".join(f"<li>{html.escape(f'{run_id}: {why}')}</li>" for run_id, why in post.excluded.items())
+    items = [Sentence(f"{run_id}: {why}") for run_id, why in post.excluded.items()]
     head = f"{count(len(post.excluded), 'run')} excluded:"
-    return (Html(f'<p class="said">{head}</p><ul>{items}</ul>'),)
+    return (Html(sentence(head), "<ul>", *items, "</ul>"),)
 
 
 def sweeps(post: Selection) -> Section:
@@ -97,8 +115,8 @@ def sweeps(post: Selection) -> Section:
     if not any("-clients-" in name for name in runs["setup"]) and not any("-" in name for name in runs["config"]):
         return Section(())
     asked = {"runs": post.run_ids, "steps": post.steps}
-    found = reader.question(post.connection_for(asked), "sweep", **asked)
-    drawn = [rows for _, _, _, rows in swept_steps(found)]
+    sweep = reader.question(post.connection_for(asked), "sweep", **asked)
+    drawn = [rows for _, _, _, rows in swept_steps(sweep)]
     if not drawn:
         return Section(())
     shown = derived(pl.concat(drawn), post.ask("sweep"))
@@ -106,6 +124,20 @@ def sweeps(post: Selection) -> Section:
         (
             say(post, sweep_statements),
             each(shown, sweep_chart, by=["axis", "setup", "step"], heading="axis", anchor="sweep", fold=True),
+        )
+    )
+
+
+def dead_rows(post: Selection) -> Section:
+    """Dead rows at the end of each step and during it, of servers that count them. Nothing if none is one of these."""
+    # As in `sweeps`: a post without such a server does not ask.
+    if _COUNTS_DEAD_ROWS not in post.runs["flavour"]:
+        return Section(())
+    return Section(
+        (
+            say(post, dead_rows_statements),
+            draw(post, dead_rows_table, nothing="No dead rows were captured."),
+            draw(post, dead_rows_chart, nothing=""),
         )
     )
 

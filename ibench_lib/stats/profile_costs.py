@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,15 +102,15 @@ class _Side:
     def runs(self) -> int:
         return len(self.cost)
 
-    @property
+    @cached_property
     def share(self) -> Array:
         return np.asarray(self.shares.mean(axis=0), float)
 
-    @property
+    @cached_property
     def costs(self) -> Array:
         return np.asarray((self.cost[:, None] * self.shares).mean(axis=0), float)
 
-    @property
+    @cached_property
     def counted(self) -> Array:
         """The variance that counting samples gives the share of a run."""
         share = self.counts / self.samples.sum()
@@ -135,10 +136,11 @@ def _differences(a: _Side, b: _Side) -> list[Difference]:
     prior = _alike(own, common, df, a.counts + b.counts)
     own = np.maximum((df * own + prior * common) / (df + prior), common)
     differences: list[Difference] = []
+    mean_costs = [float(side.cost.mean()) for side in (a, b)]
     for place in range(len(own)):
         by_cost, by_share = 0.0, 0.0
-        for side in (a, b):
-            level, cost = side.share[place], float(side.cost.mean())
+        for side, cost in zip((a, b), mean_costs, strict=True):
+            level = side.share[place]
             by_cost += (level * cost) ** 2 * of_cost / side.runs
             # A side with more samples, or on which the part is smaller, is counted better.
             mine = bursts * side.counted[place] + extra * level**2

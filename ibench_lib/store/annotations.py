@@ -45,9 +45,9 @@ class Annotation(BaseModel):
         return moment if moment <= datetime.now(UTC) else datetime.min.replace(tzinfo=UTC)
 
     def __str__(self) -> str:
-        said = [f"excluded: {self.excluded}"] if self.excluded else []
-        said += [f"note: {self.note}"] if self.note else []
-        return "; ".join([*said, *(f"#{tag}" for tag in self.tags)]) or "nothing"
+        parts = [f"excluded: {self.excluded}"] if self.excluded else []
+        parts += [f"note: {self.note}"] if self.note else []
+        return "; ".join([*parts, *(f"#{tag}" for tag in self.tags)]) or "nothing"
 
 
 def read_annotation(run_dir: Path) -> Annotation | None:
@@ -96,12 +96,12 @@ def annotate(run_dir: Path, **changes: str | list[str] | None) -> Annotation:
 
 def excluded_runs(runs: Path) -> dict[str, str]:
     """Run id -> why it is excluded, of the runs in a folder. A file that cannot be read excludes nothing."""
-    found = {}
+    excluded = {}
     for path in sorted(runs.glob(f"*/{FILE}")):
         try:
             annotation = read_annotation(path.parent)
         except LakeError:
             continue  # `store.reader` reports it
         if annotation is not None and annotation.excluded is not None:
-            found[path.parent.name] = annotation.excluded
-    return found
+            excluded[path.parent.name] = annotation.excluded
+    return excluded

@@ -86,14 +86,14 @@ def parameters_in_order(name: str) -> list[str]:
 def building_blocks(text: str) -> dict[str, str]:
     """SQL of the project's views, macros and other questions that a text is made from, directly or not, by name."""
     known = {piece.called: piece.text for piece in pieces()}
-    found: dict[str, str] = {}
+    blocks: dict[str, str] = {}
     texts = [text]
     while texts:
         words = set(re.findall(r"(?:questions\.)?[a-z_][a-z_0-9]*", re.sub(r"--.*", "", texts.pop())))
-        for name in sorted(words & known.keys() - found.keys()):
-            found[name] = known[name]
-            texts.append(found[name])
-    return found
+        for name in sorted(words & known.keys() - blocks.keys()):
+            blocks[name] = known[name]
+            texts.append(blocks[name])
+    return blocks
 
 
 def documented() -> Iterator[tuple[str, str, str]]:
@@ -150,15 +150,15 @@ def sql_folders() -> list[Path]:
 def pieces() -> tuple[Piece, ...]:
     """All SQL: ibench_lib/sql/, results/sql/ of each workload and family, and what is made of declarations."""
     folders = sql_folders()
-    found = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
-    found += _made_pieces({piece.name for piece in found})
-    names = [piece.called for piece in found]
+    known = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
+    known += _made_pieces({piece.name for piece in known})
+    names = [piece.called for piece in known]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        places = ", ".join(piece.place for piece in found if piece.called == twice[0])
+        places = ", ".join(piece.place for piece in known if piece.called == twice[0])
         raise QueryError(f"{twice[0]} is there twice: {places}", hint="rename one of the files")
     order = get_args(PieceKind)
-    return tuple(sorted(found, key=lambda piece: order.index(piece.kind)))
+    return tuple(sorted(known, key=lambda piece: order.index(piece.kind)))
 
 
 def rate_metrics() -> list[tuple[str, str, int]]:

@@ -50,17 +50,17 @@ def check(file: Any, table: Table, record: FileRecord) -> pa.Schema:
     ValueError, pa.ArrowException : it does not, and why.
     """
     parquet = pq.ParquetFile(file)
-    found = parquet.metadata
-    if found.num_rows != record.rows:
-        raise ValueError(f"{found.num_rows} rows, but the manifest says {record.rows}")
+    footer = parquet.metadata
+    if footer.num_rows != record.rows:
+        raise ValueError(f"{footer.num_rows} rows, but the manifest says {record.rows}")
     most = _MOST_ROWS.get(table.name, _ROWS_OF_ANY_SIZE + _ROWS_PER_BYTE * record.bytes)
-    if found.num_rows > most:
-        raise ValueError(f"{found.num_rows} rows: a file of {record.bytes} bytes of this table has at most {most}")
-    if found.num_columns > _MOST_COLUMNS:
-        raise ValueError(f"{found.num_columns} columns: a table has at most {_MOST_COLUMNS}")
+    if footer.num_rows > most:
+        raise ValueError(f"{footer.num_rows} rows: a file of {record.bytes} bytes of this table has at most {most}")
+    if footer.num_columns > _MOST_COLUMNS:
+        raise ValueError(f"{footer.num_columns} columns: a table has at most {_MOST_COLUMNS}")
     rows = 0
-    for number in range(found.num_row_groups):
-        group = found.row_group(number)
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
         rows += group.num_rows
         for place in range(group.num_columns):
             column = group.column(place)
@@ -68,8 +68,8 @@ def check(file: Any, table: Table, record: FileRecord) -> pa.Schema:
                 raise ValueError(f"column {column.path_in_schema:.80} takes {column.total_uncompressed_size} bytes")
             if column.num_values > max(1, group.num_rows) * _MOST_BINS:
                 raise ValueError(f"column {column.path_in_schema:.80} has {column.num_values} values")
-    if rows != found.num_rows:
-        raise ValueError(f"{rows} rows in its row groups, but {found.num_rows} in its footer")
+    if rows != footer.num_rows:
+        raise ValueError(f"{rows} rows in its row groups, but {footer.num_rows} in its footer")
     check_columns(parquet.schema_arrow, table)
     return parquet.schema_arrow
 
@@ -138,10 +138,10 @@ def check_as_duckdb(paths: Sequence[str], columns: Sequence[str]) -> dict[str, i
         WHERE run_id = split_part(filename, '/', -2) GROUP BY filename
     """
     try:
-        found = _duckdb().cursor().execute(text, {"paths": [literal_path(path) for path in paths]}).fetchall()
+        counted = _duckdb().cursor().execute(text, {"paths": [literal_path(path) for path in paths]}).fetchall()
     except duckdb.Error as error:
         raise ValueError(f"DuckDB cannot read it: {(str(error).splitlines() or ['unreadable'])[0]}") from None
-    return {path: rows for path, rows, _ in found}
+    return {path: rows for path, rows, _ in counted}
 
 
 def literal_path(path: str) -> str:

@@ -22,12 +22,12 @@ def response_times(ops: pa.Table) -> pa.Table:
     are summed batch by batch, so that memory follows the number of workers, not of seconds.
     """
     groups, firsts = _groups(ops)
-    found = [
+    sums = [
         _rolled_up(ops, timing, groups, firsts)
         for timing in ("intended", "service")
         if timing == "service" or ops.column(f"{timing}_bins").null_count < ops.num_rows
     ]
-    rows = pa.concat_tables([RESPONSE_TIMES.arrow_schema.empty_table(), *found])
+    rows = pa.concat_tables([RESPONSE_TIMES.arrow_schema.empty_table(), *sums])
     return rows.sort_by([(name, "ascending") for name in RESPONSE_TIMES.key])
 
 

@@ -161,12 +161,12 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
     of runs that have not changed is not read again, and it is brought up to date. Of a run that is in two folders the
     first counts.
     """
-    found = LakeContents(index=index, folders={folder.name: str(folder) for folder in folders})
+    contents = LakeContents(index=index, folders={folder.name: str(folder) for folder in folders})
     verified = VerifiedFiles(cache)
     places: dict[str, RunPlace] = {}
-    for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, found)]:
+    for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, contents)]:
         if run_dir.name in places:
-            found.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/ and is counted once")
+            contents.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/ and is counted once")
             continue
         places[run_dir.name] = _look_at(run_dir)
     unknown = list(places.values())
@@ -180,14 +180,14 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
             entries = (entry_of(place.key, place.stamp, found_of_it, Path) for place, found_of_it in read)
             if index.update(known, batches(entries)):
                 unknown = [place for place in unknown if not _is_known(place, index)]
-        found.not_indexed = sorted(
+        contents.not_indexed = sorted(
             {name for _, name in index.stamps} - (places.keys() - {p.path.name for p in unknown})
         )
     for some in batches(unknown):
         for _, found_of_it in _read_all(some, verified):
-            found.take(found_of_it)
+            contents.take(found_of_it)
     verified.save()
-    return found
+    return contents
 
 
 def _is_known(place: RunPlace, index: Index) -> bool:
@@ -233,24 +233,24 @@ def batches(entries: Iterable[_T]) -> Iterator[list[_T]]:
         yield batch
 
 
-def entry_of(key: tuple[str, str], stamp: bytes | None, found: LakeContents, at: Callable[[str], Any]) -> Entry:
+def entry_of(key: tuple[str, str], stamp: bytes | None, contents: LakeContents, at: Callable[[str], Any]) -> Entry:
     """What the index keeps of a sealed run. `at` makes what pyarrow can read of the address of a file."""
     folder, run_id = key
     entry = Entry(run_id, folder, stamp)
     try:
         for name in INDEXED:
-            for file, _ in found.sources[name].files:
+            for file, _ in contents.sources[name].files:
                 entry.rows[name] = _rows_of(at(file), run_id, TABLES[name])
-            found.sources[name].files = []
+            contents.sources[name].files = []
     except Exception as error:  # the file is what was written, but not one of our tables
-        found = LakeContents()
-        found.problem(run_id, None, f"it cannot be read: {_first_line(error)}")
+        contents = LakeContents()
+        contents.problem(run_id, None, f"it cannot be read: {_first_line(error)}")
         entry.rows = {}
-    entry.problems = found.problems
-    entry.rows |= {name: tables[0] for name, tables in found.rows.items() if tables}
+    entry.problems = contents.problems
+    entry.rows |= {name: tables[0] for name, tables in contents.rows.items() if tables}
     entry.files = [
         (PurePosixPath(file).name, name, columns)
-        for name, source in found.sources.items()
+        for name, source in contents.sources.items()
         for file, columns in source.files
     ]
     return entry
@@ -274,10 +274,10 @@ def _read_all(places: Sequence[RunPlace], verified: VerifiedFiles) -> list[tuple
     read = {place.path: (place, _read(place, verified, new)) for place in places}
     refused = refused_by_duckdb(new)
     for each, why in refused:
-        _, found = read[each.path.parent]
-        source = found.sources[each.table.name]
+        _, contents = read[each.path.parent]
+        source = contents.sources[each.table.name]
         source.files = [(file, columns) for file, columns in source.files if file != str(each.path)]
-        found.problem(each.path.parent.name, each.path.name, why)
+        contents.problem(each.path.parent.name, each.path.name, why)
     bad = {each.path for each, _ in refused}
     for each in new:
         if each.path not in bad:
@@ -287,22 +287,22 @@ def _read_all(places: Sequence[RunPlace], verified: VerifiedFiles) -> list[tuple
 
 def _read(place: RunPlace, verified: VerifiedFiles, new: list[NewFile]) -> LakeContents:
     """Everything of one run, or the reason why it cannot be read."""
-    found, run_dir = LakeContents(), place.path
+    contents, run_dir = LakeContents(), place.path
     try:
         manifest = checked_manifest(run_dir)
         # A journal next to complete files is only waiting to be removed.
         if place.is_open and lock.is_open(run_dir) and not _is_whole(manifest):
-            _add_open_run(found, run_dir, new)
+            _add_open_run(contents, run_dir, new)
         else:
-            _add_sealed_run(found, run_dir, _sealed_manifest(run_dir, manifest), verified, new)
+            _add_sealed_run(contents, run_dir, _sealed_manifest(run_dir, manifest), verified, new)
     except IbenchError as error:
-        found = LakeContents()
-        found.problem(run_dir.name, manifests.FILE_NAME, error.what)
+        contents = LakeContents()
+        contents.problem(run_dir.name, manifests.FILE_NAME, error.what)
     except Exception as error:  # an error in one run must not affect the others
-        found = LakeContents()
+        contents = LakeContents()
         why = f"it cannot be read: {type(error).__name__}: {_first_line(error)}"
-        found.problem(run_dir.name, manifests.FILE_NAME, why)
-    return found
+        contents.problem(run_dir.name, manifests.FILE_NAME, why)
+    return contents
 
 
 def _sealed_manifest(run_dir: Path, manifest: Manifest) -> Manifest:
@@ -398,8 +398,8 @@ def refused_by_duckdb(new: Sequence[NewFile]) -> list[tuple[NewFile, str]]:
             except ValueError as error:
                 refused += [(each, str(error)) for each in some if len(some) == 1 and some is not alike]
                 continue
-            found = ((each, rows.get(str(each.path), 0)) for each in some)
-            refused += [(e, f"DuckDB finds {n} rows, not {e.record.rows}") for e, n in found if n != e.record.rows]
+            counted = ((each, rows.get(str(each.path), 0)) for each in some)
+            refused += [(e, f"DuckDB finds {n} rows, not {e.record.rows}") for e, n in counted if n != e.record.rows]
             if some is alike:
                 break
     return refused

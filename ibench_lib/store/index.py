@@ -183,8 +183,10 @@ class Index:
                 self._connection.execute(f"ATTACH {quoted(str(path))} AS {CATALOG} (READ_ONLY)")
                 made_by = self._connection.execute(f"SELECT made_by FROM {CATALOG}.index").fetchall()
                 if made_by == [(_code(),)]:
-                    found = self._connection.execute(f"SELECT folder, run_id, stamp FROM {CATALOG}.entries").fetchall()
-                    self.stamps = {(folder, run_id): stamp for folder, run_id, stamp in found}
+                    entries = self._connection.execute(
+                        f"SELECT folder, run_id, stamp FROM {CATALOG}.entries"
+                    ).fetchall()
+                    self.stamps = {(folder, run_id): stamp for folder, run_id, stamp in entries}
                     return
                 self._detach()
             except FileNotFoundError:  # another process has replaced it meanwhile
@@ -240,7 +242,7 @@ def _schemas() -> dict[str, pa.Schema]:
 def _contents(entries: list[Entry]) -> dict[str, pa.Table]:
     """The rows of each table of the index."""
     keys = [{"run_id": entry.run_id, "folder": entry.folder} for entry in entries]
-    found = {
+    rows_of = {
         "entries": [{**key, "stamp": entry.stamp} for key, entry in zip(keys, entries, strict=True)],
         "files": [
             {**key, "file": file, "in_table": table, "columns": columns}
@@ -250,7 +252,7 @@ def _contents(entries: list[Entry]) -> dict[str, pa.Table]:
         "problems": [problem for entry in entries for problem in entry.problems],
     }
     schemas = _schemas()
-    contents = {name: pa.Table.from_pylist(rows, schema=schemas[name]) for name, rows in found.items()}
+    contents = {name: pa.Table.from_pylist(rows, schema=schemas[name]) for name, rows in rows_of.items()}
     for name, schema in schemas.items():
         if name not in contents:
             pieces = [entry.rows[name] for entry in entries if name in entry.rows]
@@ -270,10 +272,10 @@ def _registered(connection: duckdb.DuckDBPyConnection, name: str, content: pa.Ta
 def _files(path: Path) -> list[Path]:
     """Index files of that name, latest first."""
     name = re.compile(re.escape(path.name) + r"-[0-9a-f]{64}\.duckdb")
-    found = []
+    files = []
     with contextlib.suppress(OSError):
-        found = [each for each in path.parent.iterdir() if name.fullmatch(each.name) and not each.is_symlink()]
-    return sorted(found, key=lambda each: each.name)
+        files = [each for each in path.parent.iterdir() if name.fullmatch(each.name) and not each.is_symlink()]
+    return sorted(files, key=lambda each: each.name)
 
 
 def _remove_unfinished(path: Path) -> None:

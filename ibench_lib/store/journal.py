@@ -167,16 +167,16 @@ def remove_generations(directory: Path, up_to: int) -> None:
 
 def _streams(directory: Path) -> list[tuple[int, str, Path]]:
     """(generation, table, path) of every stream, in the order in which they were written."""
-    found = []
+    streams = []
     for path in directory.iterdir() if directory.is_dir() else []:
         match = _STREAM.fullmatch(path.name)
         if match and match[1] in TABLES and path.is_file() and not path.is_symlink():
-            found.append((int(match[2]), match[1], path))
-    return sorted(found)
+            streams.append((int(match[2]), match[1], path))
+    return sorted(streams)
 
 
 def _read_stream(path: Path, generation: int, table: str) -> Stream:
-    found = Stream(generation, table)
+    kept = Stream(generation, table)
     read = 0
     try:
         with pa.ipc.open_stream(path.read_bytes()) as stream:
@@ -190,17 +190,17 @@ def _read_stream(path: Path, generation: int, table: str) -> Stream:
                     raise ValueError("a batch has no numbers")
                 both.batch.validate(full=True)
                 if numbers.get("crc32", _crc(both.batch)) != _crc(both.batch):
-                    found.damage.append(
+                    kept.damage.append(
                         f"journal: batch {read} of {path.name} is damaged: its {both.batch.num_rows} rows are left out"
                     )
                     continue
-                found.batches.append((both.batch, numbers))
+                kept.batches.append((both.batch, numbers))
     except StopIteration:
         pass
     except Exception as error:  # damaged bytes can raise any error
         reason = (str(error).splitlines() or ["unreadable"])[0]
-        found.cut = f"journal: {path.name} is cut after {read} batches: {reason}"
-    return found
+        kept.cut = f"journal: {path.name} is cut after {read} batches: {reason}"
+    return kept
 
 
 def _crc(batch: pa.RecordBatch) -> str:

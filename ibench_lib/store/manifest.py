@@ -27,7 +27,8 @@ from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
 FILE_NAME = "manifest.json"
 MOST_BYTES = 10_000_000
 
-TEXTS = ("my.cnf", "server.log")
+OPTION_FILE, SERVER_LOG = "my.cnf", "server.log"
+TEXTS = (OPTION_FILE, SERVER_LOG)
 """Files of a run next to its tables: its server's option file and log. Runs of older versions do not list them."""
 
 CHECKSUM_SINCE = 3
@@ -288,12 +289,12 @@ def unvouched(manifest: Manifest, text: bytes, present: Iterable[str]) -> dict[s
 
     `text` is the manifest as it lies there, `present` are names of the files next to it.
     """
-    found = {} if has_checksum(text) else {FILE_NAME: "manifest"}
+    kinds = {} if has_checksum(text) else {FILE_NAME: "manifest"}
     is_older = not any(name in manifest.files for name in TEXTS)
     for name in sorted(present):
         if name not in manifest.files and name != FILE_NAME:
-            found[name] = "text" if is_older and name in TEXTS else "unlisted"
-    return found
+            kinds[name] = "text" if is_older and name in TEXTS else "unlisted"
+    return kinds
 
 
 def read_manifest(run_dir: Path) -> Manifest:
@@ -347,12 +348,12 @@ def parse_manifest(name: str, text: bytes) -> Manifest:
 
 
 def _check_checksum(name: str, text: bytes, raw: dict[str, Any]) -> None:
-    found = _CHECKSUM.search(text)
-    if found is None:
+    checksum = _CHECKSUM.search(text)
+    if checksum is None:
         minor = raw.get("schema_minor", 0)
         if "manifest_sha256" in raw or type(minor) is not int or minor >= CHECKSUM_SINCE:
             raise LakeError(f"run {name}: {FILE_NAME} has lost its checksum: it is not what was written")
-    elif hashlib.sha256(text[: found.start()]).hexdigest() != found[1].decode():
+    elif hashlib.sha256(text[: checksum.start()]).hexdigest() != checksum[1].decode():
         raise LakeError(f"run {name}: {FILE_NAME} is not what was written (SHA-256)")
 
 

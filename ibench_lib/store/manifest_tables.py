@@ -315,8 +315,12 @@ def _rendered_options(my_cnf: str) -> list[dict[str, Any]]:
         setting, origin = _parted(line)
         name, equals, value = setting.strip().partition("=")
         if name and not name.startswith(("[", "#")):
-            found = {"name": name.strip(), "value": value.strip() if equals else None, "origin": origin.strip() or None}
-            options.append(found)
+            option = {
+                "name": name.strip(),
+                "value": value.strip() if equals else None,
+                "origin": origin.strip() or None,
+            }
+            options.append(option)
     return options
 
 

@@ -54,8 +54,8 @@ def _seconds(ops: pa.Table) -> dict[int, list[dict[str, Any]]]:
     """Per step: one row per worker with its last second and the sums of its counts."""
     wanted = [("second", "max"), *((name, "sum") for name in _COUNTS)]
     summed = ops.group_by(["step_id", "worker"]).aggregate(wanted)
-    found: dict[int, list[dict[str, Any]]] = {}
+    seconds: dict[int, list[dict[str, Any]]] = {}
     for row in summed.to_pylist():
         counts = {name: row[f"{name}_sum"] for name in _COUNTS}
-        found.setdefault(row["step_id"], []).append({"worker": row["worker"], "last": row["second_max"], **counts})
-    return found
+        seconds.setdefault(row["step_id"], []).append({"worker": row["worker"], "last": row["second_max"], **counts})
+    return seconds

@@ -280,12 +280,12 @@ def columns(name: str) -> pl.DataFrame:
 def documentation(name: str) -> str:
     """The documentation of a question with its columns, for people. Raises QueryError where there is no such one."""
     text = catalogue.comment(catalogue.question_text(name))
-    found = _columns(name)
-    widths = [max(len(row[place]) for row in found) for place in (0, 1)]
+    columns = _columns(name)
+    widths = [max(len(row[place]) for row in columns) for place in (0, 1)]
     lines = []
-    for column, kind, unit, meaning in found:
-        said = f"{meaning} ({unit})" if unit else meaning
-        lines.append(f"    {column.ljust(widths[0])}  {kind.ljust(widths[1])}  {said}".rstrip())
+    for column, kind, unit, meaning in columns:
+        described = f"{meaning} ({unit})" if unit else meaning
+        lines.append(f"    {column.ljust(widths[0])}  {kind.ljust(widths[1])}  {described}".rstrip())
     return f"{text}\n\nColumns\n" + "\n".join(lines)
 
 
@@ -325,24 +325,24 @@ def described(name: str) -> tuple[tuple[str, str, str, str], ...]:
     nothing = _with_every_name(workspace().data)
     try:
         meanings = _meanings(nothing)
-        found = nothing.execute(f"DESCRIBE FROM {'.'.join(map(_name, name.split('.')))}{given}").fetchall()
+        columns = nothing.execute(f"DESCRIBE FROM {'.'.join(map(_name, name.split('.')))}{given}").fetchall()
     finally:
         nothing.close()
     own = catalogue.columns_documented(name)
     return tuple(
         (column, kind, *(own.get(column) or meanings.get((column, _kind(kind))) or ("", "")))
-        for column, kind, *_ in found
+        for column, kind, *_ in columns
     )
 
 
 def _meanings(nothing: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str]]:
     """(column, kind of type) -> (unit, meaning), of columns that mean the same in every table that has them."""
-    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    meanings_of: dict[tuple[str, str], set[tuple[str, str]]] = {}
     kinds = nothing.execute("SELECT table_name, column_name, data_type FROM duckdb_columns()").fetchall()
     for table, column, kind in kinds:
         if table in TABLES:
-            found.setdefault((column, _kind(kind)), set()).add(catalogue.columns_documented(table)[column])
-    return {of: next(iter(meanings)) for of, meanings in found.items() if len(meanings) == 1}
+            meanings_of.setdefault((column, _kind(kind)), set()).add(catalogue.columns_documented(table)[column])
+    return {of: next(iter(meanings)) for of, meanings in meanings_of.items() if len(meanings) == 1}
 
 
 def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
@@ -667,8 +667,8 @@ def _hint(error: Exception) -> str | None:
     if missing and missing[1] in known and f"questions.{missing[1]}" not in text.split("LINE ")[-1]:
         given = [_GIVEN.get(name, f"${name}") for name in catalogue.parameters_in_order(f"questions.{missing[1]}")]
         return f"{missing[1]} is a question: FROM questions.{missing[1]}({', '.join(given)})"
-    said = re.search(r"(?m)^(?:Did you mean|Candidate).*(?:\n\t.*)*", text)
-    return re.sub(r"\s+", " ", said[0]) if said else None
+    hint = re.search(r"(?m)^(?:Did you mean|Candidate).*(?:\n\t.*)*", text)
+    return re.sub(r"\s+", " ", hint[0]) if hint else None
 
 
 def _name(name: str) -> str:

@@ -18,7 +18,7 @@ from ibench_lib.store.checksums import VerifiedFiles
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.discovery import check_file
 from ibench_lib.store.journal import FOLDER, Journal, read_journal
-from ibench_lib.store.manifest import DIED, FILE_NAME, FileRecord, Manifest, read_manifest
+from ibench_lib.store.manifest import DIED, FILE_NAME, OPTION_FILE, FileRecord, Manifest, read_manifest
 from ibench_lib.store.masking import kept_mask, mask_texts, write_masked
 from ibench_lib.store.open_steps import close_open_steps
 from ibench_lib.store.parquet import write_table
@@ -27,12 +27,12 @@ from ibench_lib.store.writer import remove_superseded
 
 def left_behind(runs: Path) -> list[Path]:
     """Run directories that are not sealed and that nobody writes."""
-    found = []
+    folders = []
     for entry in sorted(runs.iterdir()) if runs.is_dir() else []:
         ours = not entry.name.startswith(".") and entry.is_dir() and not entry.is_symlink()
         if ours and lock.is_open(entry) and not lock.is_held(entry):
-            found.append(entry)
-    return found
+            folders.append(entry)
+    return folders
 
 
 def recover_all(runs: Path) -> tuple[list[Manifest], list[LakeError]]:
@@ -86,7 +86,7 @@ def _removed_unborn(run_dir: Path) -> bool:
     """Remove a run whose runner died before it wrote the first manifest: nothing was captured."""
     streams = list((run_dir / FOLDER).glob("*.arrows"))
     names = {path.name for path in run_dir.iterdir()}
-    if FILE_NAME in names or streams or not names <= {FOLDER, "my.cnf", f".{FILE_NAME}.tmp"}:
+    if FILE_NAME in names or streams or not names <= {FOLDER, OPTION_FILE, f".{FILE_NAME}.tmp"}:
         return False
     held = lock.hold(run_dir)
     if held is None:

@@ -44,12 +44,12 @@ def with_derived(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
 
 def text_records(run_dir: Path) -> dict[str, FileRecord]:
     """What a manifest says of the files next to the tables, as they are now. Raises OSError where one is unreadable."""
-    found = {}
+    records = {}
     for path in (run_dir / name for name in TEXTS):
         if path.is_file() and not path.is_symlink():
             content = path.read_bytes()
-            found[path.name] = FileRecord(rows=0, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    return found
+            records[path.name] = FileRecord(rows=0, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+    return records
 
 
 def write_part(run_dir: Path, generation: int, tables: Mapping[str, pa.Table]) -> dict[str, FileRecord]:
@@ -97,9 +97,9 @@ def write_streamed(run_dir: Path, name: str, pieces: Iterable[pa.Table]) -> dict
             yield pa.concat_tables(waiting)
 
     written = {TABLES[name].file_name: write_table(run_dir / TABLES[name].file_name, TABLES[name], joined())}
-    for other, found in derived.items():
+    for other, parts in derived.items():
         table = TABLES[other]
-        written[table.file_name] = write_table(run_dir / table.file_name, table, [pa.concat_tables(found)])
+        written[table.file_name] = write_table(run_dir / table.file_name, table, [pa.concat_tables(parts)])
     return written
 
 

@@ -37,16 +37,16 @@ def where(lake: duckdb.DuckDBPyConnection) -> str:
 
 def text_of(lake: duckdb.DuckDBPyConnection) -> str | None:
     """A lake in a line, such as `lake in data: 21 runs of 1 experiment, 0 problems`; None for anything else."""
-    found = _found(lake)
-    return found[0] if found is not None else None
+    shown = _found(lake)
+    return shown[0] if shown is not None else None
 
 
 def html_of(lake: duckdb.DuckDBPyConnection) -> str | None:
     """The line of `text_of`, and a table of the experiments; None for a connection that is no lake."""
-    found = _found(lake)
-    if found is None:
+    shown = _found(lake)
+    if shown is None:
         return None
-    line, rows = found
+    line, rows = shown
     heads = "".join(f"<th>{head}</th>" for head in _HEADS)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>"

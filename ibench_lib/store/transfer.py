@@ -51,7 +51,17 @@ from ibench_lib.store.discovery import (
     refused_by_duckdb,
 )
 from ibench_lib.store.index import INDEXED, Index
-from ibench_lib.store.manifest import FILE_NAME, MOST_BYTES, TEXTS, FileRecord, Manifest, parse_manifest, unvouched
+from ibench_lib.store.manifest import (
+    FILE_NAME,
+    MOST_BYTES,
+    OPTION_FILE,
+    SERVER_LOG,
+    TEXTS,
+    FileRecord,
+    Manifest,
+    parse_manifest,
+    unvouched,
+)
 from ibench_lib.store.sealing import table_of
 from ibench_lib.store.verify import verify
 
@@ -64,8 +74,8 @@ ARRIVING = ".arriving-"
 
 _BESIDE = (*TEXTS, ANNOTATION)
 _MOST_BYTES = {
-    "my.cnf": 10_000_000,
-    "server.log": 1_000_000_000,
+    OPTION_FILE: 10_000_000,
+    SERVER_LOG: 1_000_000_000,
     ANNOTATION: MOST_BYTES_OF_NOTES,
     FILE_NAME: MOST_BYTES,
 }
@@ -103,10 +113,10 @@ class Store:
         if self.is_local:  # links as well, so that it is said why they are not read
             folders = Path(self.root).iterdir() if Path(self.root).is_dir() else []
             return sorted(folder.name for folder in folders if os.path.lexists(folder / FILE_NAME))
-        found = self.ask(lambda: self.files.glob(self.path("*", FILE_NAME)))
-        if not found:
+        paths = self.ask(lambda: self.files.glob(self.path("*", FILE_NAME)))
+        if not paths:
             self.check_reachable()
-        return sorted(PurePosixPath(path).parent.name for path in found)
+        return sorted(PurePosixPath(path).parent.name for path in paths)
 
     def check_reachable(self) -> None:
         """Whether a store without a file answers: some libraries list what cannot be reached as empty."""
@@ -260,8 +270,8 @@ def _opened_archive(path: Path) -> Store:
     try:
         return Store(str(path), _Archive(str(path)), "")
     except (OSError, zipfile.BadZipFile) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else "not a zip file, or damaged"
-        raise LakeError(f"{path}: {said}", hint="`ibench runs push runs.zip` makes such a file") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a zip file, or damaged"
+        raise LakeError(f"{path}: {reason}", hint="`ibench runs push runs.zip` makes such a file") from error
 
 
 @contextlib.contextmanager
@@ -456,7 +466,7 @@ def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool 
     there, packed, odd = _listing(store)
     if not there:
         store.check_reachable()
-    found = LakeContents(index=index, folders={_FOLDER: store.files.unstrip_protocol(store.root)})
+    contents = LakeContents(index=index, folders={_FOLDER: store.files.unstrip_protocol(store.root)})
     unknown = dict(there)
     if index is not None:
         unknown = _unknown(there, index)
@@ -474,12 +484,12 @@ def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool 
             )
             if index.update(there.keys() - unknown.keys(), batches(entries)):
                 unknown = _unknown(there, index)
-        found.not_indexed = sorted({name for _, name in index.stamps} - (there.keys() - unknown.keys()))
+        contents.not_indexed = sorted({name for _, name in index.stamps} - (there.keys() - unknown.keys()))
     for path in odd:
-        found.problem(path, None, "its name does not begin as that of its store: it is left out")
+        contents.problem(path, None, "its name does not begin as that of its store: it is left out")
     for run_id, files in unknown.items():
-        found.take(_read_stored(store, run_id, files))
-    return found
+        contents.take(_read_stored(store, run_id, files))
+    return contents
 
 
 def push_index(store: Store, index: Index) -> None:
@@ -535,25 +545,25 @@ def _stamp(files: dict[str, dict[str, Any]]) -> bytes:
 
 def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) -> LakeContents:
     """Everything of one run, or the reason why it cannot be read."""
-    found = LakeContents()
+    contents = LakeContents()
     try:
         manifest = store.manifest(check_run_id(run_id))
         if manifest.status == "running":
             raise LakeError(f"run {run_id}: {FILE_NAME} says that it is running, but what a store has is sealed")
         has_annotation = ANNOTATION in files
         unlisted = unvouched(manifest, store.read(run_id, FILE_NAME, MOST_BYTES), files.keys() - {ANNOTATION})
-        found.describe(manifest, lambda: _stored_annotation(run_id, store) if has_annotation else None, unlisted)
-        _add_files(found, store, manifest, {name: known.get("size") for name, known in files.items()})
+        contents.describe(manifest, lambda: _stored_annotation(run_id, store) if has_annotation else None, unlisted)
+        _add_files(contents, store, manifest, {name: known.get("size") for name, known in files.items()})
     except NameRefused as error:
-        found = LakeContents()
-        found.problem(run_id, None, error.what)
+        contents = LakeContents()
+        contents.problem(run_id, None, error.what)
     except IbenchError as error:
-        found = LakeContents()
-        found.problem(run_id, FILE_NAME, error.what)
+        contents = LakeContents()
+        contents.problem(run_id, FILE_NAME, error.what)
     except Exception as error:  # an error in one run must not affect the others
-        found = LakeContents()
-        found.problem(run_id, FILE_NAME, f"it cannot be read: {type(error).__name__}: {str(error)[:200]}")
-    return found
+        contents = LakeContents()
+        contents.problem(run_id, FILE_NAME, f"it cannot be read: {type(error).__name__}: {str(error)[:200]}")
+    return contents
 
 
 def _check_copy(pieces: Iterable[bytes], record: FileRecord, run_id: str, name: str) -> pa.Schema:

@@ -70,8 +70,8 @@ def verify(run_dir: Path) -> list[str]:
 
 def without_checksum(run_dir: Path) -> list[str]:
     """Names of the files that nothing vouches for, because an older version made the run. Raises LakeError."""
-    found = unvouched(read_manifest(run_dir), read_text(run_dir), _texts(run_dir))
-    return [name for name, kind in found.items() if kind in ("manifest", "text")]
+    kinds = unvouched(read_manifest(run_dir), read_text(run_dir), _texts(run_dir))
+    return [name for name, kind in kinds.items() if kind in ("manifest", "text")]
 
 
 def _unlisted_texts(run_dir: Path, manifest: Manifest) -> list[str]:
@@ -113,13 +113,13 @@ def _keys_twice(table: Table, data: pa.Table) -> int:
 
 def _disagreements(tables: dict[str, pa.Table]) -> list[str]:
     """Totals that the seconds do not make."""
-    found: list[str] = []
+    problems: list[str] = []
     ops, workers, times = (tables.get(name) for name in ("ops", "workers", "response_times"))
     if ops is not None and times is not None:
         key = [(column, "ascending") for column in TABLES["response_times"].key]
         derived = response_times(ops).sort_by(key)
         if derived.to_pylist() != times.select(derived.column_names).sort_by(key).to_pylist():
-            found.append("response_times.parquet: not what ops.parquet adds up to")
+            problems.append("response_times.parquet: not what ops.parquet adds up to")
     if ops is not None and workers is not None:
         sums = ops.group_by(["step_id", "worker"]).aggregate([("ops", "sum"), ("rows", "sum")]).to_pylist()
         counted = {(row["step_id"], row["worker"]): (row["ops_sum"], row["rows_sum"]) for row in sums}
@@ -127,11 +127,11 @@ def _disagreements(tables: dict[str, pa.Table]) -> list[str]:
             ops_sum, rows_sum = counted.get((row["step_id"], row["worker"]), (0, 0))
             if row.get("ops_from") is not None:  # a driven program may count what it does not report by the second
                 if ops_sum > row["ops"]:
-                    found.append(
+                    problems.append(
                         f"workers.parquet: step {row['step']}, worker {row['worker']}: less than its seconds have"
                     )
             elif (ops_sum, rows_sum) != (row["ops"], row["rows"]):
-                found.append(
+                problems.append(
                     f"workers.parquet: step {row['step']}, worker {row['worker']}: not what its seconds add up to"
                 )
-    return found
+    return problems

@@ -122,7 +122,7 @@ def test_a_chain_is_shown_wherever_there_is_a_ratio(workspace: Workspace) -> Non
     assert options_of == [("system.a", "system.b", "0", "1"), ("system.b", "system.c", "1", "2")]
     said = " ".join(map(str, throughput_statements(frame, post.bases)))
     assert "slower than system.a: system.b" in said and "slower than system.b: system.c" in said
-    assert "the ratio to the one before it" in "".join(map(str, strips_of(frame, post.bases, "default")))
+    assert "the ratio to the one before it" in strips_of(frame, post.bases, "default").markup
     cells = [cell for row in Parsed(throughput_table(frame, post.bases)).rows for cell in row]
     assert "its ratio to the one before it" in " ".join(cells) and sum("(base)" in cell for cell in cells) == 1
     shown = ibench(workspace, "summary", "demo", "--base", "previous")

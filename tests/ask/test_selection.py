@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.errors import ParameterError, QueryError
 from ibench_lib.paths import Workspace
@@ -121,6 +122,23 @@ def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
         ("sla", {"runs": chosen.run_ids, "steps": ["l.i1"]}),
         ("one_second", {"runs": chosen.run_ids, "steps": ["l.i1"], "points": 500}),
     ]
+
+
+def test_what_a_choice_has_found_out_is_not_asked_again(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_runs(workspace, Run(), Run("other", minute=5))
+    lake, questions = reader.lake(workspace), []
+    question = reader.question
+
+    def counted(connection: Any, name: str, **values: Any) -> Any:
+        questions.append((name, repr(values)))
+        return question(connection, name, **values)
+
+    monkeypatch.setattr(reader, "question", counted)
+    chosen = choose(lake, "demo")
+    two = pair(chosen, "system.cy10a", "system.other")
+    assert len(chosen.runs) == len(two.runs) == 2
+    assert len(set(questions)) == len(questions), "each question once"
+    assert two.connection_for({"runs": chosen.run_ids}) is chosen.connection_for({"runs": chosen.run_ids})
 
 
 @pytest.mark.parametrize(

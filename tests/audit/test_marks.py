@@ -21,6 +21,7 @@ from tests.show.saying import frame_of
 
 pytestmark = pytest.mark.lake
 
+PAGE = ROOT / "docs" / "benchmarks" / "false_marks.md"
 TABLES = 60
 GOAL, OF_ONE_STEP, HELD = 0.06, 0.09, 0.93
 """Chance may mark so many tables of equal configurations; so many of one step, unequal noise and three runs.
@@ -86,8 +87,8 @@ def test_the_change_that_would_be_found_in_four_of_five_cases_is(dbms: int) -> N
 
 
 def simulated(title: str) -> list[tuple[str, str, list[int]]]:
-    """The cells of the first table of docs/performance.md after these words: noise, shape and figures."""
-    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").partition("<!-- section false_marks")[2]
+    """The cells of the first table of docs/benchmarks/false_marks.md after these words: noise, shape and figures."""
+    text = PAGE.read_text(encoding="utf-8").partition("<!-- section false_marks")[2]
     head, _, *rows = text.partition(title)[2].strip().partition("\n\n")[0].partition("<!--")[0].strip().splitlines()
     shapes = [shape.strip() for shape in head.split("|")[2:-1]]
     cells = []
@@ -134,7 +135,7 @@ def test_what_documents_and_pages_say_of_chance_is_what_simulated_tables_show() 
     assert "one step it was up to {} %, and {} %, because".format(*extremes(one_step)) in said
     assert "With five repeats it was {} %, and {} %.".format(*of_five) in said
     # What a page says with every table: about 5 %, and the most of all under its condition.
-    tables = int(re.search(r"false_marks --tables (\d+)", (ROOT / "docs/performance.md").read_text())[1])  # type: ignore[index]
+    tables = int(re.search(r"false_marks --tables (\d+)", PAGE.read_text())[1])  # type: ignore[index]
     assert extremes(equal)[0] / 100 <= LEVEL + 2.5 * math.sqrt(LEVEL * (1 - LEVEL) / tables), "the most of 100 figures"
     condition = "they are not equally noisy"
     assert f"about {100 * LEVEL:.0f} % of cases, or {100 * UNEQUAL:.0f} % if {condition}" in chance_said(6)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -82,3 +85,23 @@ def test_a_remote_server_has_none(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="its threads are on another host"):
         collector.open()
     assert threads.LEAST_NS == 1_000_000
+
+
+def test_threads_of_the_processes_that_a_server_has_started_are_its_own(tmp_path: Path) -> None:
+    emitted: list[tuple[str, dict[str, Any]]] = []
+    program = "import os, time; os.fork(); print(flush=True); time.sleep(600)"
+    server = subprocess.Popen([sys.executable, "-S", "-c", program], stdout=subprocess.PIPE, start_new_session=True)
+    assert server.stdout is not None
+    server.stdout.readline()
+    server.stdout.readline()
+    collector = Threads(
+        scene(tmp_path, pid=lambda: server.pid, datadir=tmp_path),
+        lambda table, **columns: emitted.append((table, columns)),
+    )
+    collector.open()
+    try:
+        sampled(collector, emitted, 1)
+        assert sampled(collector, emitted, 2)[""]["threads"] == 2
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()

@@ -101,6 +101,7 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
 
 DRAW = {"plotly", "pandas", "IPython"}
 COMPUTE = DRAW | {"pyarrow", "numpy", "polars"}
+JUDGE = DRAW | {"pydantic", "ruamel"}
 CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
 
 
@@ -117,10 +118,11 @@ LIGHT_FIRST = (
     ("runs --json", COMPUTE | {"ruamel", "fsspec", "pydantic"}),
     ("sql --describe step_throughput", COMPUTE | {"pydantic"}),
     ("sql 'SELECT count(*) FROM ops'", COMPUTE | {"pydantic"}),
-    ("stalls", DRAW),
-    ("summary", DRAW),
-    ("compare system.cy10a system.other", DRAW),
-    ("changes", DRAW),
+    ("stalls", JUDGE),
+    ("summary", JUDGE),
+    ("compare system.cy10a system.other", JUDGE),
+    ("changes", JUDGE),
+    ("explain system.cy10a system.other --step l.i0", JUDGE),
 )
 """Commands, and the modules that they must do without: once imported, a module stays for those that follow."""
 
@@ -156,7 +158,7 @@ def test_commands_that_read_do_not_wait_for_what_they_do_not_need(workspace: Wor
 
 
 def test_what_plans_an_experiment_imports_nothing_that_reads_a_lake() -> None:
-    modules = "cli.experiment", "cli.progress", "runner.forecast"
+    modules = "cli.experiment", "cli.progress", "runner.forecast", "workloads.insert_benchmark.workload"
     program = f"import sys, {', '.join(f'ibench_lib.{m}' for m in modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"duckdb", "pyarrow", "polars", "numpy", "pymysql"} & set(loaded)

@@ -90,5 +90,5 @@ def folder(at: Path, dbms: str = "ma1011.cz11b", clients: int = 2) -> Path:
         for client in range(1, clients + 1):
             text = client_log(client, **said)  # type: ignore[arg-type]
             (at / dbms / step / f"o.ib.dop{clients}.{client}").write_text(text)
-        (at / dbms / step / f"o.res.dop{clients}").write_text("a sidecar\n")
+        (at / dbms / step / f"o.gs.dop{clients}").write_text("a sidecar\n")
     return at / dbms

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers import iibench, sysbench, tpcc_mysql
+from ibench_lib.importers import hammerdb, iibench, linkbench, sysbench, tpcc_mysql
 from ibench_lib.importers.importer import Importer, ImportRequest
 from ibench_lib.importers.source import Source
+from tests.importers.hammerdb_logs import log as hammerdb_log
 from tests.importers.iibench_logs import client_log
+from tests.importers.linkbench_logs import request_log, stats_csv, stream_csv
 from tests.importers.rows import rows_of
 from tests.importers.sysbench_logs import log
 from tests.importers.tpcc_logs import log as tpcc_log
@@ -26,21 +28,28 @@ TOLD = ImportRequest("small", "my8033.cy10a")
 OTHER = "   1, trx: 607, 95%: 5.224, 99%: 7.076, max_rt: 17.592, 606|7.066, 61|1.104, 61|14.565, 61|26.283\n" * 3
 PLACES = 2_000
 QUERIES = client_log(ips=(500, 500, 500, 500), each=50, dps=True, qps=1600, rate=500, get_min_s="0.003")
+FUZZED = ((100, 110, 120, 90), (50, 40, 30, 20))
 FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "sysbench": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90)), QUERIES),
     "sysbench, CSV": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90), form="csv"), QUERIES),
     "iibench": (iibench.IMPORTER, "qr500.L1/o.ib.dop1.1", QUERIES, log()),
     "tpcc-mysql": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(), log()),
+    "linkbench": (linkbench.IMPORTER, "req.txt", request_log(FUZZED), log()),
+    "linkbench, CSV": (linkbench.IMPORTER, "csv/req.stream.csv", stream_csv(FUZZED), log()),
+    "hammerdb": (hammerdb.IMPORTER, "run.log", hammerdb_log(), log()),
 }
+NEXT_TO_IT = {"linkbench, CSV": {"req.csv": stats_csv(FUZZED)}}
 
 
 def damaged(text: str, other: str, dice: random.Random) -> Iterator[tuple[str, bytes]]:
     """Every kind of damage, each at many places."""
     content = text.encode()
     lines = text.splitlines(keepends=True)
-    for place in range(len(content)):
+    # A log that is longer than there are places is cut at half of them.
+    cuts = range(0, len(content), 1 if len(content) < PLACES else 2 * len(content) // PLACES + 1)
+    for place in cuts:
         yield f"cut at byte {place}", content[:place]
-    for number in range(PLACES - len(content)):
+    for number in range(PLACES - len(cuts)):
         place = dice.randrange(len(content))
         kind = number % 5
         line = dice.randrange(len(lines))
@@ -68,14 +77,25 @@ def damaged(text: str, other: str, dice: random.Random) -> Iterator[tuple[str, b
 
 
 def seconds_of(importer: Importer, path: Path, whole_s: int) -> set[tuple[Any, ...]]:
-    """The seconds before the last part."""
+    """The seconds before the last part, and the figures that were printed."""
     with Source(path) as source:
-        return {
-            (row["step"], row["client"], row["worker"], row["operation"], row["second"], row["ops"], row.get("rows"))
-            for run in importer.runs(source, TOLD)
-            for row in rows_of(run, "ops")
-            if row["second"] < whole_s
-        }
+        found: set[tuple[Any, ...]] = set()
+        for run in importer.runs(source, TOLD):
+            found |= {(row["step"], row["metric"], row["value"]) for row in rows_of(run, "published")}
+            found |= {
+                (
+                    row["step"],
+                    row["client"],
+                    row["worker"],
+                    row["operation"],
+                    row["second"],
+                    row["ops"],
+                    row.get("rows"),
+                )
+                for row in rows_of(run, "ops")
+                if row["second"] < whole_s
+            }
+        return found
 
 
 @pytest.mark.slow
@@ -87,6 +107,8 @@ def test_no_damage_makes_a_second(tmp_path: Path, name: str) -> None:
     given = path if path.parent == tmp_path else path.parent
     whole_s = 3 if name.startswith("sysbench") else 4
     path.write_text(text)
+    for other_file, intact in NEXT_TO_IT.get(name, {}).items():
+        (path.parent / other_file).write_text(intact)
     whole = seconds_of(importer, given, whole_s)
     assert whole
     refused = 0

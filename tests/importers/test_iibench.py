@@ -20,8 +20,10 @@ from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.verify import verify
 from tests.command import ibench
+from tests.importers.host_text import iostat, vmstat
 from tests.importers.iibench_logs import LESS_OLD, NEW, OLD, SECRETS, client_log, folder
 from tests.importers.rows import rows_of
+from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
 
@@ -199,3 +201,52 @@ def test_two_numbers_of_clients_in_a_folder_are_refused(tmp_path: Path) -> None:
         (tmp_path / "l.i0" / name).write_text(client_log())
     with pytest.raises(UsageError, match="import one number of clients at a time"):
         list(IMPORTER.runs(Source(tmp_path / "l.i0"), TOLD))
+
+
+def with_costs(at: Path, *, seconds: int = 20, samples: int = 4, **beside: str) -> Path:
+    """A folder with a step of `seconds`, with 10,000 rows in each, next to samples of iostat and vmstat."""
+    step = at / "ma1011.cz11b" / "l.i0"
+    step.mkdir(parents=True)
+    (step / "o.ib.dop1.1").write_text(client_log(ips=[10_000] * seconds))
+    given = {"o.io.dop1": iostat([100, 300] * (samples // 2)), "o.vm.dop1": vmstat([1000, 3000] * (samples // 2))}
+    for name, text in {**given, **{name.replace("_", "."): text for name, text in beside.items()}}.items():
+        (step / name).write_text(text)
+    return at
+
+
+def test_samples_of_iostat_and_vmstat_are_costs_of_operations(workspace: Workspace, tmp_path: Path) -> None:
+    taken = import_file(with_costs(tmp_path / "in"), "others", "a report", workspace, setup="small")
+    assert taken.warnings == []
+    row = answer(reader.lake(workspace), "step_resources", "others").row(0, named=True)
+    assert (row["rps"], row["wps"], row["rmbps"], row["csps"]) == pytest.approx((200, 400, 1, 2000))
+    # 70 % of two CPUs are 1.4 s of CPU a second, for 10,000 rows.
+    assert (row["cpups"], row["cpupq"], row["cspq"]) == pytest.approx((70, 140, 0.2))
+    assert (row["rpq"], row["wpi"], row["rkbpq"], row["wkbpi"]) == pytest.approx((0.02, 0.04, 0.1024, 0.1024))
+    assert (row["scpupq"], row["other_cpu"], row["rss"], row["covered"]) == (None, None, None, None)
+    (run_id,) = taken.run_ids
+    stored = b"".join(path.read_bytes() for path in workspace.run_dir(run_id).rglob("*") if path.is_file())
+    assert b"db7" not in stored and verify(workspace.run_dir(run_id)) == []
+
+
+def test_samples_of_half_a_step_are_enough_and_of_less_are_left_out(workspace: Workspace, tmp_path: Path) -> None:
+    taken = import_file(with_costs(tmp_path / "a", seconds=40), "half", "a report", workspace, setup="small")
+    assert [text.partition(": ")[2] for text in taken.warnings] == [
+        f"its {tool} has samples of 20 of the 40 s of l.i0" for tool in ("iostat", "vmstat")
+    ]
+    assert answer(reader.lake(workspace), "step_resources", "half")["csps"].to_list() == pytest.approx([2000])
+    taken = import_file(with_costs(tmp_path / "b", seconds=41), "less", "a report", workspace, setup="small")
+    assert answer(reader.lake(workspace), "step_resources", "less")["csps"].to_list() == [None]
+    assert any("4 samples of vmstat are not of the 41 s of l.i0: left out" in text for text in taken.warnings)
+    device = answer(reader.lake(workspace), "device_averages", "half").row(0, named=True)
+    assert (device["device"], device["rps"], device["read_wait_ms"], device["covered"]) == ("vda", 200, 2, None)
+
+
+def test_the_device_that_holds_the_data_is_named_or_the_only_one(tmp_path: Path) -> None:
+    two = iostat([100, 300, 100, 300], devices=("sda", "nvme0n1"))
+    (run,) = IMPORTER.runs(Source(with_costs(tmp_path / "a", o_io_dop1=two)), TOLD)
+    assert {row["source"] for row in rows_of(run, "step_counters")} == {"host"}
+    assert "nothing says which device held the data of l.i0" in " ".join(remarks(run))
+    named = "average values from iostat for nvme0n1\nr/s\n"
+    (run,) = IMPORTER.runs(Source(with_costs(tmp_path / "b", o_io_dop1=two, o_res_dop1=named)), TOLD)
+    assert {row["name"] for row in rows_of(run, "step_counters")} == {"", "nvme0n1"}
+    assert len(run.steps[0].files) == 4

@@ -13,7 +13,10 @@ from ibench_lib import paths
 from tests.waiting import PATIENCE_S
 from tools.provide import AXE_FOLDER
 
-UNNAMED_TABLE = "table:not(:has(caption), figure:has(> figcaption) > table)"
+PAPER_PX = 703
+"""The width of A4 less the margins of post.css."""
+
+UNNAMED_TABLE = "table:not(:has(caption), figure:has(> figcaption) table)"
 """A table that neither a caption nor that of the figure which it is names."""
 
 
@@ -114,17 +117,12 @@ _PLACED = """() => {
     clips.set(element, seen);
     return seen;
   }
-  function folded(element) { // of a fold that is closed, only its own summary can be seen
-    const fold = element.closest("details:not([open])");
-    if (!fold) return false;
-    return fold.querySelector(":scope > summary")?.contains(element) ? folded(fold.parentElement) : true;
-  }
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   while (walker.nextNode()) {
     const node = walker.currentNode, text = node.data.trim(), seen = text && clip(node.parentElement);
     if (!seen || node.parentElement.closest("script, style, title, .skip, option, noscript")) continue;
-    if (folded(node.parentElement)) continue;
+    if (!node.parentElement.checkVisibility()) continue; // in a fold that is closed; on paper all of them are open
     range.selectNodeContents(node);
     for (const box of range.getClientRects()) {
       const [left, top, right, bottom] = [
@@ -157,6 +155,14 @@ def misplaced(page: Page) -> list[str]:
     found = page.evaluate(_PLACED)
     assert found["texts"], "the page shows no text"
     return [f"outside: {text}" for text in found["outside"]] + [f"on each other: {pair}" for pair in found["overlaps"]]
+
+
+def print_on_paper(page: Page) -> None:
+    """The page as it is printed on A4, whatever the width of its window was."""
+    page.wait_for_selector("body[data-unpacked], body:not(:has(figure.chart))")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")  # a browser lays the page out after it
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER_PX, "height": 1000})
 
 
 def first_chart_px(page: Page) -> float | None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.page import PageText, render
+from ibench_lib.show.kit.pieces import Html
 from ibench_lib.store import reader
 from tests.synthetic import Run, write_runs
 
@@ -27,10 +28,10 @@ def saved(page: Page, question: str) -> tuple[str, bytes]:
     return download.suggested_filename, Path(download.path()).read_bytes()
 
 
-def page_with(markup: str | list[str], folder: Path, most_bytes: int = 10**7) -> Path:
+def page_with(markup: str | Html | list[str | Html], folder: Path, most_bytes: int = 10**7) -> Path:
     """A page of one section with this in it, an output of its cell or several."""
-    shown = [markup] if isinstance(markup, str) else markup
-    outputs = [nbformat.v4.new_output("display_data", {"text/html": one}) for one in shown]
+    shown = markup if isinstance(markup, list) else [markup]
+    outputs = [nbformat.v4.new_output("display_data", Html(one).bundle) for one in shown]
     cells = [
         nbformat.v4.new_markdown_cell("## Evidence", id="evidence"),
         nbformat.v4.new_code_cell("", outputs=outputs),

@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_output
 from ibench_lib.publish.blocks import Blocks
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.show.kit.grid import GRID_MIME, Cell, Grid
+from ibench_lib.show.kit.pieces import Html, Sentence
 
 HOSTILE = ' headers="a" id="b" <td id="c">'
 
@@ -34,7 +35,7 @@ def table() -> Grid:
 def drawn(layout: Any = None, **trace: Any) -> dict[str, Any]:
     figure = {
         "data": [{"type": "scatter", "y": [1, None, 3, 4], **trace}],
-        "layout": {"meta": {"title": "Rates"}, **(layout or {})},
+        "layout": {"meta": {"title": "Rates"}, "xaxis9": {}, **(layout or {})},  # with several axes, drawn by plotly
     }
     (text,) = re.findall(r'<script type="application/gzip">([^<]*)<', block(**{PLOTLY_MIME: figure}))
     (found,) = json.loads(gzip.decompress(base64.b64decode(text)))["data"]
@@ -88,7 +89,7 @@ def noted(*notes: str) -> dict[str, Any]:
 
 def test_a_long_sentence_stands_once_in_a_page_and_is_linked_to_from_then_on() -> None:
     outputs = [
-        {"text/html": f'<ul class="statements"><li>a is faster. {CHANCE}<a href="#evidence.x">x</a></li></ul>'},
+        Html("<ul>", Sentence(f"a is faster. {CHANCE}", '<a href="#evidence.x">x</a>'), "</ul>").bundle,
         noted(f"Up to 12 comparisons. {CHANCE}", BOUND, "Median of 3 runs."),
         noted(f"Up to 14 comparisons. {CHANCE}", BOUND, BOUND.replace("97", "98"), "Median of 3 runs."),
     ]

@@ -14,6 +14,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish import downloads as evidence_data
 from ibench_lib.publish.downloads import csv_text, downloads
 from ibench_lib.publish.evidence import evidence
+from ibench_lib.show.kit.pieces import Html
 from tests.publish.browsing import open_page
 from tests.publish.saving import page_with, saved, selection_of
 from tests.synthetic import three_configurations
@@ -28,7 +29,7 @@ def test_a_long_answer_is_saved_packed(
     monkeypatch.setattr(evidence_data, "PLAIN_BYTES", 1000)
     selection = selection_of(workspace, *three_configurations())
     frame = selection.ask("one_second")
-    page = open_page(browser, page_with(evidence(selection).markup, tmp_path), accept_downloads=True).page
+    page = open_page(browser, page_with(evidence(selection).html, tmp_path), accept_downloads=True).page
     name, content = saved(page, "one_second")
     assert name == "one_second.csv.gz"
     assert gzip.decompress(content) == csv_text(frame)
@@ -40,7 +41,7 @@ def test_a_browser_saves_a_file_as_long_as_may_be(tmp_path: Path, browser: Brows
     (file,) = downloads([("noise", noise)])
     assert file.packed is not None
     assert 0.95 < len(file.packed) / evidence_data.MOST_PACKED_BYTES <= 1
-    markup = f'<div id="evidence.noise">{file.markup()}</div>'
+    markup = Html('<div id="evidence.noise">', file.html, "</div>")
     page = open_page(browser, page_with(markup, tmp_path), accept_downloads=True).page
     assert pl.read_csv(gzip.decompress(saved(page, "noise")[1])).equals(noise)
 
@@ -73,13 +74,13 @@ def test_what_is_too_long_is_left_out_in_so_many_words(monkeypatch: pytest.Monke
     assert [file.packed is None for file in files] == [True, True, False, False]
     assert files[0].csv_bytes == pytest.approx(330_000, rel=0.01)
     for file in files[:2]:
-        assert "left out" in file.markup() and "href" not in file.markup()
-    assert "all.csv, 10,000 rows, 330.0 kB: left out" in files[0].markup()
+        assert "left out" in file.html.markup and "href" not in file.html.markup
+    assert "all.csv, 10,000 rows, 330.0 kB: left out" in files[0].html.markup
 
 
 def test_a_page_that_gets_too_large_lets_go_of_its_longest_file_and_says_so(tmp_path: Path) -> None:
     noise = duckdb.sql("SELECT md5(range::VARCHAR) AS noise FROM range(40_000)").pl()
-    markup = "".join(file.markup() for file in downloads([("long", noise), ("short", noise.head(9000))]))
+    markup = Html(*(file.html for file in downloads([("long", noise), ("short", noise.head(9000))])))
     whole = page_with(markup, tmp_path).read_text()
     assert whole.count('<a class="data"') == 2
     fitted = page_with(markup, tmp_path, most_bytes=len(whole) - 1).read_text()

@@ -1,4 +1,4 @@
-"""Pages of lakes of all sizes: nothing lies on anything else or outside of the page, and a chart comes early."""
+"""Pages of lakes of all sizes: nothing lies on anything else or outside of page and paper, a chart comes early."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
-from tests.publish.browsing import first_chart_px, misplaced, open_post, serious_violations
+from tests.publish.browsing import first_chart_px, misplaced, open_post, print_on_paper, serious_violations
 from tests.publish.posting import SharedKernel, page_of, with_notebook
 from tests.synthetic import Run, write_runs
 
@@ -64,9 +64,9 @@ qr100,mysql-5.7.base,,1100,s1
 """What others have published; a case whose name begins as that of its experiment has these as well."""
 
 NAMES_STAY = """() => [...document.querySelectorAll(".table")]
-  .filter(table => table.scrollWidth > table.clientWidth + 1 && table.querySelector("tbody .gt_stub")).map(table => {
+  .filter(table => table.scrollWidth > table.clientWidth + 1 && table.querySelector("tbody .grid-name")).map(table => {
     table.scrollLeft = table.scrollWidth;
-    const name = table.querySelector("tbody .gt_stub").getBoundingClientRect(), box = table.getBoundingClientRect();
+    const name = table.querySelector("tbody .grid-name").getBoundingClientRect(), box = table.getBoundingClientRect();
     const stays = name.left >= box.left - 1 && name.right <= box.left + 0.6 * box.width;
     table.scrollLeft = 0;
     return stays ? "" : table.querySelector("caption").textContent;
@@ -102,6 +102,10 @@ def test_a_page_is_in_order_at_both_widths(case: str, home: Workspace, kernel: S
             assert page.locator(".headline figure").count() == 0
         else:
             assert first is not None and first <= limit
+    print_on_paper(page)
+    assert misplaced(page) == [], "printed from a narrow window"
+    page.emulate_media(media="screen")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert serious_violations(page) == []
 
 

@@ -84,7 +84,7 @@ def page_from(ran: NotebookNode, folder: Path) -> Path:
 def test_a_post_of_an_empty_lake_says_so(post: Any, place: Workspace, kernel: SharedKernel) -> None:
     ran = kernel.run(post.source, post.spec.parameters, place.root)
     text = page_from(ran, place.root).read_text()
-    tables = "".join(re.findall(r'<table class="gt_table".*?</table>', text, re.DOTALL))
+    tables = "".join(re.findall(r'<table class="grid".*?</table>', text, re.DOTALL))
     assert "<figure" not in text and not re.search(r"<td(?: style[^>]*)?>", tables), "a chart or a number of nothing"
     assert re.search(r">[^<]*\bno run\b[^<]*<", text), "nothing says that there is no run"
 

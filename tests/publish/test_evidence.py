@@ -51,7 +51,7 @@ def test_every_question_that_was_asked_is_there_with_parameters_sql_and_rows(
     throughput = selection.ask("step_throughput")
     selection.ask("one_second", points=7)
     selection.ask("one_second")
-    page = open_page(browser, page_with(evidence(selection).markup, tmp_path)).page
+    page = open_page(browser, page_with(evidence(selection).html, tmp_path)).page
     named = page.locator("details.question").evaluate_all("all => all.map(each => each.id)")
     assert named[-3:] == ["evidence.step_throughput", "evidence.one_second", "evidence.one_second-2"]
     assert len(named) == len(selection.asked)
@@ -103,7 +103,7 @@ def test_runs_configurations_versions_and_warnings_are_named(demo: Path, browser
 
 def said_of_files(workspace: Workspace) -> list[str]:
     """The sentences of the section on files that no checksum vouches for."""
-    markup = evidence(choose(reader.lake(workspace), "demo")).markup
+    markup = evidence(choose(reader.lake(workspace), "demo")).html.markup
     return [html.unescape(said) for said in re.findall(r'<p class="said unvouched">(.*?)</p>', markup)]
 
 
@@ -147,7 +147,7 @@ def test_what_did_not_complete_is_told(workspace: Workspace) -> None:
         Run("x", minute=1, status="failed", failed_step="l.i1", error="server lost", steps=("l.i0", "l.x", "l.i1")),
     )
     found = evidence(selection)
-    assert "failed in l.i1: server lost" in found.markup
+    assert "failed in l.i1: server lost" in found.html.markup
     listed = found._repr_mimebundle_()[RUNS_MIME]["runs"]
     assert [run["status"] for run in listed] == ["complete", "failed"]
     assert listed[0]["server"] == "system (mariadb 10.11.19-MariaDB)"
@@ -157,8 +157,8 @@ def test_a_lake_without_the_experiment_has_questions_and_no_runs(workspace: Work
     selection = selection_of(workspace)
     selection.ask("sla")
     found = evidence(selection)
-    assert "There is no run" in found.markup
-    assert 'id="evidence.sla"' in found.markup and "0 rows" in found.markup
+    assert "There is no run" in found.html.markup
+    assert 'id="evidence.sla"' in found.html.markup and "0 rows" in found.html.markup
     assert found.runs == []
 
 

@@ -119,7 +119,7 @@ def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page,
             Math.max(0, ...[...chart.querySelectorAll('.trace path, .points path')].map(e => e.getBBox().width)))"""
     )
     assert len(widths) > 5 and all(width > 1 for width in widths), widths
-    tables = page.locator(".jp-OutputArea table.gt_table").all_text_contents()
+    tables = page.locator(".jp-OutputArea table.grid").all_text_contents()
     assert any("Average throughput, cached" in text and "system.cy10ap1lag" in text for text in tables)
     assert any("system.live" in text and "running" in text for text in tables), "the run in progress"
     assert page.locator(".jp-OutputArea table.dataframe").count() >= 2, "polars and pandas"

@@ -12,14 +12,16 @@ import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
-from ibench_lib.publish.page import PageText, parted, render
-from ibench_lib.show.kit.theme import COLOURS, PALETTES, TLDR_PLACE, TLDR_REST
+from ibench_lib.publish.page import PageText, _Headings, parted, render
+from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Html
+from ibench_lib.show.kit.theme import COLOURS, PALETTES
 from tests.publish.browsing import (
     UNNAMED_TABLE,
     Opened,
     new_context,
     open_page,
     open_post,
+    print_on_paper,
     sentences,
     serious_violations,
     table_rows,
@@ -43,9 +45,10 @@ def test_the_post_asks_for_nothing_and_complains_about_nothing(demo: Path, opene
 def test_every_chart_is_drawn_with_lines_that_go_somewhere(opened_demo: Opened) -> None:
     page = opened_demo.page
     drawn = page.evaluate(
-        """[...document.querySelectorAll('figure.chart')].map(chart => [
+        """[...document.querySelectorAll('figure:is(.chart, .picture)')].map(chart => [
             chart.querySelector('figcaption').textContent,
-            [...chart.querySelectorAll('.trace path, .points path')].filter(path => path.getBBox().width > 1).length,
+            [...chart.querySelectorAll(':is(.trace, .points, .panel) path, .along :is(circle, rect)')]
+                .filter(path => path.getBBox().width > 1).length,
         ])"""
     )
     titles = [title for title, _ in drawn]
@@ -54,6 +57,7 @@ def test_every_chart_is_drawn_with_lines_that_go_somewhere(opened_demo: Opened) 
     }
     assert "Seconds of get_min, cached" in titles
     assert all(paths > 0 for _, paths in drawn), drawn
+    assert page.locator("figure.picture .panel").count() >= 1, "what needs no zoom, plotly does not draw"
     assert page.locator("a[href*='plotly'], .modebar-btn--logo, [data-title*='cloud' i]").count() == 0
 
 
@@ -100,7 +104,7 @@ def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None
         "system.cy10ap1lag": ["2,000\n1.00x", "10,000\n1.00x", "2,500\n0.50x", "1,000\n1.00x"],
     }
     assert table_rows(page, "Clients of l.i0, cached")["system.cy10a"] == ["8.0", "10.0", "2.0", "25.0"]
-    assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 ▼"]
+    assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 slow"]
     assert sentences(page, "purge-lag") == [
         "One run of each: the noise is unknown.",
         "cached, l.i1: the history list at the end is over 1,000 and more than 10x the smallest (300 with "
@@ -177,6 +181,7 @@ def test_f23_f24_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened
     for place in ("#tldr", "#builds .note", "#builds table", ".byline", "#throughput caption"):
         assert "<script>" in page.locator(place).first.text_content(), place
     assert any(HOSTILE in text for text in page.locator("figure.chart svg").all_text_contents())
+    assert any(HOSTILE in text for text in page.locator("figure.picture").all_text_contents())
 
 
 @pytest.mark.long
@@ -195,7 +200,7 @@ def test_an_empty_lake_gives_a_post_of_clear_sentences(
 ) -> None:
     page = open_post(browser, page_of(kernel, place)).page
     assert "no run of this experiment" in page.locator("#builds").inner_text()
-    assert page.locator("figure, .gt_table td:not([class])").count() == 0
+    assert page.locator("figure, .grid td:not([class])").count() == 0
     for section in ("throughput", "fairness", "sla", "one-second", "purge-lag", "get-min"):
         assert page.locator(f"#{section} .said").count() >= 1, section
 
@@ -208,8 +213,8 @@ def test_axe_core_does_find_what_is_wrong(tmp_path: Path, browser: Browser) -> N
 
 def test_every_chart_is_told_in_words(opened_demo: Opened) -> None:
     page = opened_demo.page
-    for chart in page.locator("figure.chart").all():
-        plot = chart.locator(".plot")
+    for chart in page.locator("figure:is(.chart, .picture)").all():
+        plot = chart.locator("[role=group]")
         assert plot.get_attribute("aria-label") == chart.locator("figcaption").inner_text()
         words = page.locator(f"[id='{plot.get_attribute('aria-describedby')}']").text_content()
         assert words and re.search(r"chart\. .*: \d+ points?, ", words), words
@@ -236,6 +241,8 @@ def test_without_javascript_the_words_stand_in_for_the_charts(demo: Path, browse
     page = open_page(browser, demo, java_script_enabled=False).page
     words = page.locator("figure.chart .alt").first
     assert (words.bounding_box() or {"height": 0})["height"] > 10
+    assert page.locator("figure.picture svg").first.is_visible()
+    assert (page.locator("figure.picture .alt").first.bounding_box() or {"height": 9})["height"] < 2, "it is drawn"
     assert page.locator("table caption").first.is_visible()
 
 
@@ -274,10 +281,7 @@ def test_the_keyboard_reaches_links_tables_and_folded_parts(demo: Path, browser:
 @pytest.mark.long
 def test_on_paper_every_chart_is_there_and_nothing_is_cut(demo: Path, browser: Browser, tmp_path: Path) -> None:
     page = open_page(browser, demo).page  # not scrolled: most charts are not drawn yet
-    page.emulate_media(media="print")
-    page.set_viewport_size({"width": 703, "height": 1000})  # A4 less its margins
-    page.wait_for_selector("body[data-unpacked]")
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    print_on_paper(page)
     cut = page.evaluate(
         """[...document.querySelectorAll('figure.chart')].filter(chart => {
             const drawn = chart.querySelector('.main-svg');
@@ -307,14 +311,14 @@ def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, b
     )
     page = open_page(browser, page_of(kernel, place, palette=palette)).page
     shown = page.evaluate(
-        """[...document.querySelectorAll('main td')].map(cell => [
-            cell.textContent.trim().slice(-1), getComputedStyle(cell).backgroundColor, getComputedStyle(cell).color
+        """[...document.querySelectorAll('main .table td')].map(cell => [
+            cell.textContent.split(" ").pop(), getComputedStyle(cell).backgroundColor, getComputedStyle(cell).color
         ])"""
     )
     colours = PALETTES[palette]
-    for glyph, mark in (("▲", colours.of("good")), ("▼", colours.of("bad"))):
-        found = {(fill, ink) for last, fill, ink in shown if last == glyph}
-        assert found == {(rgb(mark[0]), rgb(mark[1]))}, glyph
+    for word, mark in (("faster", colours.of("good")), ("slower", colours.of("bad"))):
+        found = {(fill, ink) for last, fill, ink in shown if last == word}
+        assert found == {(rgb(mark[0]), rgb(mark[1]))}, word
 
 
 def rgb(colour: str) -> str:
@@ -326,10 +330,17 @@ def test_a_long_tldr_goes_on_below_the_first_picture() -> None:
     assert parted(bullets) == (bullets[:2], bullets[2:])
     assert parted([bullets[0] * 9, "x"]) == ([bullets[0] * 9], ["x"]), "the first stands above, however long it is"
     assert parted(bullets[0] * 9) == (bullets[0] * 9, []), "a text is not parted"
-    head = f'<div class="headline">{TLDR_PLACE}<figure></figure>{TLDR_REST}</div>'
-    for markup, order in ((head, "0 1 figure 2 3"), (head.replace(TLDR_REST, ""), "0 1 2 3 figure")):
-        shown = nbformat.v4.new_output("display_data", data={"text/html": markup})
+    for rest, order in (([TLDR_REST], "0 1 figure 2 3"), ([], "0 1 2 3 figure")):
+        shown = nbformat.v4.new_output("display_data", data=Html(TLDR, "<figure></figure>", *rest).bundle)
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[shown])])
         page = render(notebook, PageText("Title", "Author", date(2026, 11, 21), bullets, {})).decode()
         found = re.findall(r"bullet (\d)|<(figure)>", page[page.index("<main") :])
         assert " ".join("".join(one) for one in found) == order
+
+
+def test_a_table_of_contents_has_the_names_of_steps_without_words() -> None:
+    found = _Headings()
+    found.feed(
+        '<h3 id="x"><span class="words">Range queries · </span><span class="code">qr100</span></h3><h3 id="y">z</h3>'
+    )
+    assert found.found == [("x", "qr100"), ("y", "z")]

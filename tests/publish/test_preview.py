@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.publish.preview import HEIGHT, MOST_PICTURES, PREVIEW_NAME, WIDTH, description, preview
+from ibench_lib.show.headline import first_screen
+from ibench_lib.show.kit.pieces import Html, Piece, Sentence
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.strips import StripRow, strip
 from ibench_lib.show.kit.theme import COLOURS
@@ -31,16 +34,13 @@ BLUE, BROWN, WHITE = (*(ImageColor.getrgb(COLOURS[name][0]) for name in ("good-i
 BEIGE, LINE = (251, 220, 188), (0, 114, 178)
 
 
-def markup(*strips: str, said: str = "l.i1: &lt;slower&gt; &amp; worse.") -> str:
-    return (
-        '<div class="headline"><p class="tested">Two builds.</p><ul class="badges"><li>one run</li></ul>'
-        f'<div class="strips">{"".join(strips)}</div><ul class="statements"><li>{said} '
-        '<a class="source" href="#x">query</a></li></ul></div>'
-    )
+def screen(*pictures: Piece | Html, said: str = "l.i1: <slower> & worse.") -> Html:
+    badges = '<ul class="badges"><li>one run</li></ul>'
+    return first_screen("Two builds.", badges, *pictures, Sentence(said, '<a class="source" href="#x">query</a>'))
 
 
-def notebook(html: str):  # type: ignore[no-untyped-def]
-    output = new_output("display_data", data={"text/html": html})
+def notebook(shown: Html):  # type: ignore[no-untyped-def]
+    output = new_output("display_data", data=json.loads(json.dumps(shown.bundle)))
     return new_notebook(cells=[new_code_cell("x", outputs=[output])])
 
 
@@ -52,7 +52,7 @@ def pixels(content: bytes) -> list[list[tuple[int, int, int]]]:
 
 
 def test_the_picture_has_the_dots_and_intervals_of_the_strips() -> None:
-    content = preview(notebook(markup(strip("l.i1, inserts/s", [CLEAR, EVEN], 4.0))))
+    content = preview(notebook(screen(strip("l.i1, inserts/s", [CLEAR, EVEN], 4.0))))
     assert content is not None and len(content) < 60_000
     rows = pixels(content)
     found = [(x, y) for y, row in enumerate(rows) for x, pixel in enumerate(row) if pixel == BROWN]
@@ -65,7 +65,7 @@ def test_the_picture_has_the_dots_and_intervals_of_the_strips() -> None:
 def test_what_is_off_the_axis_is_an_arrow_in_the_picture() -> None:
     """The part of the row between its name and its figure has nothing else in this colour."""
     far = StripRow("far", Ratio(0.002, 0.0019, 0.0021, 3, p=0.001))
-    content = preview(notebook(markup(strip("l.i1, inserts/s", [far], 16.0))))
+    content = preview(notebook(screen(strip("l.i1, inserts/s", [far], 16.0))))
     assert content is not None
     found = [x for row in pixels(content) for x, pixel in enumerate(row) if pixel == BROWN and 60 < x < 900]
     assert len(found) > 50 and max(found) < 400, "at the left end of the axis"
@@ -74,7 +74,7 @@ def test_what_is_off_the_axis_is_an_arrow_in_the_picture() -> None:
 def test_the_picture_has_a_rate_over_time_and_its_dips() -> None:
     post = choose(lake_of(Run("slow", l_i1_s=20, stall=(9, 10, 11))), "demo", steps=["l.i1"])
     drawn = sparklines(post.ask("one_second"), post.ask("steadiness"), post.ask("dips"))
-    content = preview(notebook(markup(drawn)))
+    content = preview(notebook(screen(drawn)))
     assert content is not None and len(content) < 60_000
     rows = pixels(content)
     band = [(x, y) for y, row in enumerate(rows) for x, pixel in enumerate(row) if pixel == BEIGE]
@@ -89,27 +89,27 @@ def test_the_picture_has_a_rate_over_time_and_its_dips() -> None:
 def test_any_number_of_rows_and_strips_stays_within_the_picture(number: int) -> None:
     named = [StripRow(f"configuration-with-a-long-name-{n}", CLEAR.found) for n in range(number)]
     for strips in range(1, MOST_PICTURES + 2):
-        content = preview(notebook(markup(*[strip(f"s{n} é <&>", named, 16.0) for n in range(strips)])))
+        content = preview(notebook(screen(*[strip(f"s{n} é <&>", named, 16.0) for n in range(strips)])))
         assert content is not None
         rows = pixels(content)
         assert all(pixel == WHITE for row in (*rows[:20], *rows[-10:]) for pixel in row), "the margins stay free"
 
 
 def test_the_description_is_what_the_headline_says() -> None:
-    assert description(notebook(markup())) == "Two builds. l.i1: <slower> & worse."
-    long = description(notebook(markup(said="word " * 200)))
+    assert description(notebook(screen())) == "Two builds. l.i1: <slower> & worse."
+    long = description(notebook(screen(said="word " * 200)))
     assert len(long) <= 300 and long.endswith("word…")
 
 
 def test_without_a_headline_there_is_neither() -> None:
-    other = notebook("<p>nothing</p>")
+    other = notebook(Html("<p>nothing</p>", Sentence("An item.")))
     assert description(other) == "" and preview(other) is None
-    assert preview(notebook('<div class="headline"><p class="tested">One.</p></div>')) is None
+    assert preview(notebook(first_screen("One."))) is None
 
 
 def test_a_page_names_its_title_description_and_picture(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = markup(strip('"<s>"', [CLEAR], 2.0))
-    source = f"from IPython.display import HTML\nHTML({made!r})"
+    made = json.loads(json.dumps(screen(strip('"<s>"', [CLEAR], 2.0)).bundle))
+    source = f"from IPython.display import display\ndisplay({made!r}, raw=True)"
     monkeypatch.setenv("IBENCH_SITE_URL", "https://bench.example/posts")
     path = build_post(tiny_post(workspace, "told", source, title='A "title" & more'), workspace)
     assert pixels(path.with_name(PREVIEW_NAME).read_bytes())

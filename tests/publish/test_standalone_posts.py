@@ -39,7 +39,7 @@ def test_what_failed_and_what_goes_on_are_words(
         end_run(writer, live)
     page = open_post(browser, path).page
     runs = table_rows(page, "Runs")
-    assert runs["system.bad"][3] == "failed in l.i1: lost ▼"
+    assert runs["system.bad"][3] == "failed in l.i1: lost"
     assert runs["system.live"][3] == "running"
     section, table = RESULTS[notebook]
     cells = table_rows(page, table)
@@ -68,5 +68,5 @@ def test_the_published_seconds_are_drawn_as_they_were_published(
         for name, cells in drawn.items():
             dbms = name.removesuffix(" (published)")
             assert dbms != name
-            shown = [float(cell.removesuffix(" ▼")) for cell in cells]
+            shown = [float(cell.removesuffix(" slow")) for cell in cells]
             assert shown == [values[dbms, step] for step in steps]

@@ -4,6 +4,7 @@ import errno
 import gc
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -138,6 +139,33 @@ def test_whenever_a_runner_is_killed_the_next_one_finds_all_that_it_left(
         sweep(sandboxes)
         assert [path for place in (sandboxes, disk, temporary) for path in place.glob("*")] == [], moments
     assert moments > 15, "as many kills as changes"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's servers run as another user")
+@pytest.mark.fault("F18")
+def test_what_another_user_has_for_a_server_of_ours_is_swept_too(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    claim = Claim(tmp_path / "sandboxes" / "box", [disk])
+    (claim.socket_dir / ".s.SERVER.1.lock").touch()
+    (claim.socket_dir / "s").symlink_to(".s.SERVER.1")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(claim.socket_dir / ".s.SERVER.1"))
+    for folder in (claim.directory, claim.socket_dir, claim.elsewhere[0]):
+        os.chown(folder, 65534, 65534)
+    claim._lock.close()
+    assert sweep(tmp_path / "sandboxes") == [claim.directory]
+    assert not claim.socket_dir.exists() and not any(disk.iterdir())
+
+
+@pytest.mark.parametrize("length", [60, 69, 76, 90])
+def test_a_servers_own_name_for_its_socket_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/tmp/" + "d" * (length - 5))
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)
+    monkeypatch.setattr("ibench_lib.servers.sandbox_directory._write_marker", lambda *_: None)
+    assert len(f"{Claim(tmp_path / 'box').socket_dir}/.s.PGSQL.65535.lock") <= 107
 
 
 @pytest.mark.fault("F18")

@@ -54,8 +54,9 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
     assert "setup cached; 2 clients with 16 connections." in markup(shared)
     assert page.count("<figure") == 4 and page.count("x, slower</td>") == 1 and "faster</td>" not in page
-    assert re.search(r'<p class="finding">qr100: 0\.50x, slower with b</p>', page)
+    assert re.search(r'<p class="finding">Range queries \(qr100\): 0\.50x, slower with b</p>', page)
     assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
+    assert '<figcaption>Inserts with secondary indexes<span class="code"> l.i1</span>, inserts/s<' in page
     assert page.count('href="#evidence.step_throughput"') == 1, "the sentence leads to its query"
     assert "slower than" not in page, "the strip has the ratio with its interval, and the caption names it"
     monkeypatch.setattr("ibench_lib.show.headline._MOST_STRIPS", 3)
@@ -71,6 +72,10 @@ def test_a_configuration_is_told_by_the_options_that_it_changes() -> None:
     more = [*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10, options="innodb_purge_threads=8\n")]
     page, same = markup(chosen(*more)), markup(chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10)))
     assert "<summary>What b changes</summary>" in page and "innodb_purge_threads 8 (" in page
+    assert (
+        '<th scope="row">innodb_purge_threads 8<span class="code"> b</span></th>' in page
+        and "slower with b</p>" in page
+    )
     assert "changes</summary>" not in same
 
 
@@ -190,11 +195,11 @@ def test_what_only_prepares_what_others_measure_comes_last_in_the_strips() -> No
         + repeated(config, 4000, 5 + 10 * place, setup="io")
     ]
     post = chosen(*runs)
-    steps = [title.split(",")[:2] for title in re.findall(r"<figcaption>([^<]*)</figcaption>", markup(post))]
-    assert [step.strip() for _, step in steps] == ["l.i1", "qr100", "l.i1", "qr100", "l.i0", "l.x", "l.i0", "l.x"]
+    code = r'<figcaption>(?:cached|io), [^<,]*<span class="code"> ([^<]*)</span>'
+    assert re.findall(code, markup(post)) == ["l.i1", "qr100", "l.i1", "qr100", "l.i0", "l.x", "l.i0", "l.x"]
     (item,) = ib.opening(post, question="step_throughput", column="throughput").items
     assert isinstance(item, Html)
-    shown = re.findall(r"<figcaption>[^,]*, ([^,]*),", item.markup)
+    shown = re.findall(code, item.markup)
     assert shown[:2] == ["l.i1", "qr100"] and shown[-2:] == ["l.i0", "l.x"]
 
 

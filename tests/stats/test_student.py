@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from ibench_lib.stats import student
 from ibench_lib.stats.student import f_tail, t_quantile, t_tail
 
 
@@ -17,6 +18,23 @@ def test_quantiles_of_t_are_those_of_the_tables(tail: float, df: float, t: float
     assert t_quantile(tail, df) == pytest.approx(t, abs=6e-4)
     assert t_tail(t_quantile(tail, df), df) == pytest.approx(tail, rel=1e-9)
     assert t_tail(-t, df) == pytest.approx(1 - tail, abs=1e-4)
+
+
+def test_a_quantile_takes_a_few_tails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary asks for hundreds of them; to halve what encloses one takes sixty."""
+    asked: list[float] = []
+    tail_of = student.t_tail
+
+    def counted(t: float, df: float) -> float:
+        asked.append(t)
+        return tail_of(t, df)
+
+    monkeypatch.setattr(student, "t_tail", counted)
+    for tail in (1e-9, 0.0005, 0.025, 0.2, 0.45, 0.5):
+        for df in (0.5, 1, 2.5, 4, 30, 1e4):
+            asked.clear()
+            assert tail_of(t_quantile.__wrapped__(tail, df), df) == pytest.approx(tail, rel=1e-9)
+            assert len(asked) <= 12, (tail, df)
 
 
 @pytest.mark.parametrize(

@@ -342,8 +342,9 @@ def test_the_points_are_the_sum_of_the_evidence() -> None:
 def test_every_rule_has_a_measure_and_every_cause_a_rule() -> None:
     run = replace(CASES["free_pages"][0], also=process(1.5) + host() + device(100, 0.1, 1) + states("", 0) + WAITS)
     lake = lake_of(run)
-    rules = reader.sql(lake, "FROM dip_rules")
-    assert set(rules["cause"]) == set(reader.sql(lake, "FROM dip_causes")["cause"])
+    ours = "WHERE coalesce(family, 'mysql') = 'mysql'"  # a run of another family has the measures of its own
+    rules = reader.sql(lake, f"FROM dip_rules {ours}")
+    assert set(rules["cause"]) == set(reader.sql(lake, f"FROM dip_causes {ours}")["cause"])
     assert set(rules["test"]) == {"at least", "at most", "times", "falls to", "rises to"}
     ids = choose(lake, "demo").run_ids
     measured = set(reader.sql(lake, f"SELECT DISTINCT measure FROM dip_measures({ids}, ['l.i1'])")["measure"])

@@ -6,7 +6,7 @@ import pytest
 
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from tests.shared import asked
 from tests.show.profiled import STACKS, cpu, profiled, recording, with_dips
 from tests.synthetic import Run, answer, begin_run, die
@@ -20,6 +20,20 @@ def test_only_recordings_in_the_step_count() -> None:
     assert found.select("tick", "stack", "samples").rows() == sorted(
         (tick, stack, samples) for tick in (1, 6) for stack, samples in STACKS.items()
     )
+
+
+@pytest.mark.parametrize("name", ["profiled", "profile_checks"])
+def test_a_profile_waits_for_no_other_figure_of_its_steps(name: str) -> None:
+    """To compute all of a step's resources, or all that explains its rate, takes half a second."""
+    made_from = catalogue.building_blocks(catalogue.question_text(name))
+    assert "server_cpus" in made_from
+    assert not {"resources", "processor_work", "questions.step_resources", "questions.explain_steps"} & made_from.keys()
+
+
+def test_rates_are_computed_once_for_what_explains_them() -> None:
+    text = catalogue.question_text("explain_steps")
+    texts = [text, *catalogue.building_blocks(text).values()]
+    assert sum(one.count("rates_of_steps(") for one in texts) == 1
 
 
 def test_a_profile_is_summed_up_with_the_cpu_of_an_operation() -> None:

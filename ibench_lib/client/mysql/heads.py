@@ -110,12 +110,12 @@ class Head:
     def readers_of_rows(self) -> list[Reader]:
         """What reads the rows of a prepared statement. Raises ValueError as `reader_of` does."""
         if self.readers is None:
-            position, found = _next(self.text, 0), []
+            position, readers = _next(self.text, 0), []
             for _ in range(self.columns):
                 end = _next(self.text, position)
-                found.append(reader_of(self.text[position + 4 : end]))
+                readers.append(reader_of(self.text[position + 4 : end]))
                 position = end
-            self.readers = found
+            self.readers = readers
         return self.readers
 
 

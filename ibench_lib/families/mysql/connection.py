@@ -112,7 +112,7 @@ def raw_rows(connection: pymysql.Connection[Any], query: str) -> list[bytes]:
     for _ in range(columns + (0 if no_eof else 1)):
         wire._read_packet()
     read = wire._rfile.read
-    found: list[bytes] = []
+    rows: list[bytes] = []
     while True:
         header = read(4)
         if len(header) < 4:
@@ -122,10 +122,10 @@ def raw_rows(connection: pymysql.Connection[Any], query: str) -> list[bytes]:
         if len(row) < size:
             raise pymysql.err.OperationalError(2013, "Lost connection to server during query")
         if row[0] == _EOF and (size < _SHORT_EOF or no_eof):
-            return found
+            return rows
         if row[0] == _ERROR:
             pymysql.err.raise_mysql_exception(row)
-        found.append(row)
+        rows.append(row)
 
 
 def name_and_value(row: bytes) -> tuple[str, bytes]:

@@ -32,14 +32,14 @@ class Places:
         metrics = self._metrics(connection)
         status = pairs(connection, "SHOW GLOBAL STATUS")
         self._variables = pairs(connection, "SHOW GLOBAL VARIABLES")
-        found = available(known, metrics, status, self._variables)
-        switched_on, not_switched_on = _switch_on(connection, known, found, metrics)
+        counters = available(known, metrics, status, self._variables)
+        switched_on, not_switched_on = _switch_on(connection, known, counters, metrics)
         variable, beginning = known.set_later_in
         sets_later = self._variables.get(variable, "").startswith(beginning)
         self.unset = switched_on & known.set_later if sets_later else set()
         self.counters: dict[str, Counter] = {}
         for figure in FIGURES:
-            counter = found[figure.column]
+            counter = counters[figure.column]
             why_off = not_switched_on.get(counter.name) if counter and counter.kind == "metric" else None
             if counter is None:
                 self.reasons[figure.column] = self._nowhere(known.of(figure.column))

@@ -78,8 +78,8 @@ def _refused(
     if result.returncode == 0:
         return None
     lines = [line for line in result.stderr.splitlines() if "[ERROR]" in line] or result.stderr.splitlines()
-    said = [re.sub(r"^.*\[ERROR\](?: \[[^]]*\])*\s*", "", line) for line in lines]
-    return "; ".join(line for line in said if line and line != "Aborting") or "it does not give a reason"
+    messages = [re.sub(r"^.*\[ERROR\](?: \[[^]]*\])*\s*", "", line) for line in lines]
+    return "; ".join(line for line in messages if line and line != "Aborting") or "it does not give a reason"
 
 
 @cache

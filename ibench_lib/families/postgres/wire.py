@@ -25,6 +25,7 @@ _OK, _CLEARTEXT, _SASL, _SASL_CONTINUE, _SASL_FINAL = 0, 3, 10, 11, 12
 _MECHANISM = b"SCRAM-SHA-256"
 _CHUNK = 1 << 16
 _MOST_BYTES = 1 << 30
+_DIGITS = 20
 
 _RETRY_REASONS = {"40P01": DEADLOCK, "55P03": LOCK_TIMEOUT, "40001": CHANGED}
 _LOST = ("57P01", "57P02", "57P03", "57P05", "08")
@@ -33,8 +34,11 @@ _LOST = ("57P01", "57P02", "57P03", "57P05", "08")
 _READY, _ROW, _COMPLETE, _ERROR, _DESCRIPTION, _EMPTY = b"ZDCETI"
 _PASSED = frozenset(b"NSAK123nst")
 """Notices, settings, and what says that a step of the extended protocol is done."""
+_UNASKED = frozenset(b"NSAE")
+"""What a server may send at any time: notices, changed settings, and why it ends the connection."""
 
 _head = struct.Struct(">BI").unpack_from
+_unsigned16, _signed32 = struct.Struct(">H").unpack_from, struct.Struct(">i").unpack_from
 
 
 def message(kind: bytes, content: bytes) -> bytes:
@@ -55,12 +59,17 @@ class Wire:
 
     def __init__(self, address: Mapping[str, Any], database: str | None, timeout_s: float) -> None:
         self.id: int | None = None
+        self._late = b""
         self._begin_answer()
         self._timeout_s = timeout_s
         try:
             self._socket = _connected(address)
             self._is_tls = isinstance(self._socket, ssl.SSLSocket)
-            self._log_in(str(address["user"]), str(address["password"]), database or "postgres")
+            try:
+                self._log_in(str(address["user"]), str(address["password"]), database or "postgres")
+            except BaseException:
+                self._socket.close()
+                raise
         except OSError as error:
             raise ConnectionLost(f"no connection: {error}") from error
         if not self._is_tls:
@@ -124,7 +133,7 @@ class Wire:
         self._socket.close()
 
     def _begin_answer(self, *, fetch: bool = False) -> None:
-        self._unread = b""
+        self._unread, self._late = self._late, b""
         self._fetch = fetch
         self._rows: list[Row] = []
         self._returned = self._total = 0
@@ -148,12 +157,12 @@ class Wire:
             if kind == _ROW:
                 self._returned += 1
                 if self._fetch:
-                    self._rows.append(_row(data[at + 7 : after]))
+                    self._rows.append(_row(data[at + 5 : after]))
             elif kind == _COMPLETE:
                 self._complete(data[at + 5 : after - 1])
             elif kind == _READY:
                 if after != end:
-                    raise ConnectionLost("out of step: bytes after the end of an answer")
+                    self._late = _after_the_end(data[after:])
                 return True
             elif kind == _ERROR:
                 self._error = self._error or refusal(data[at + 5 : after])
@@ -168,7 +177,7 @@ class Wire:
     def _complete(self, tag: bytes) -> None:
         """The end of one statement: `INSERT 0 100`, `SELECT 10`, `VACUUM`."""
         word, _, number = tag.rpartition(b" ")
-        count = int(number) if number.isdigit() else self._returned
+        count = int(number) if number.isdigit() and len(number) < _DIGITS else self._returned
         if word == b"SELECT" and (self._returned or self._described) and count != self._returned:
             raise ConnectionLost(f"out of step: {count} rows said, {self._returned} sent")
         self._total += count
@@ -184,6 +193,7 @@ class Wire:
         content = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
         self._socket.sendall(struct.pack(">II", len(content) + 8, _PROTOCOL) + content)
         scram: Scram | None = None
+        proven = True
         while True:
             kind, said = self._message()
             if kind == _ERROR:
@@ -191,22 +201,25 @@ class Wire:
             if kind == _READY:
                 return
             if kind == ord("K"):
-                (self.id,) = struct.unpack_from(">I", said)
+                self.id = _number(said)
             if kind != ord("R"):
                 continue
-            (wanted,) = struct.unpack_from(">I", said)
-            if wanted == _CLEARTEXT:
+            wanted = _number(said)
+            if wanted == _CLEARTEXT and scram is None:
                 self._socket.sendall(message(b"p", password.encode() + b"\0"))
             elif wanted == _SASL and _MECHANISM in said[4:].split(b"\0"):
-                scram = Scram(password)
+                scram, proven = Scram(password), False
                 first = scram.first()
                 self._socket.sendall(message(b"p", _MECHANISM + b"\0" + struct.pack(">I", len(first)) + first))
             elif wanted == _SASL_CONTINUE and scram is not None:
                 self._socket.sendall(message(b"p", scram.final(said[4:])))
             elif wanted == _SASL_FINAL and scram is not None:
                 scram.check(said[4:])
+                proven = True
             elif wanted != _OK:
                 raise StatementError("28000", "the server asks for a way of logging in that ibench does not have")
+            elif not proven:
+                raise ConnectionLost("the server lets us in without a proof that it knows the password")
 
     def _message(self) -> tuple[int, bytes]:
         kind, length = struct.unpack(">BI", self._exactly(5))
@@ -222,6 +235,13 @@ class Wire:
                 raise ConnectionLost("the server closed the connection")
             found += data
         return found
+
+
+def _number(said: bytes) -> int:
+    """The first number of a message. Raises ConnectionLost where it has none."""
+    if len(said) < 4:
+        raise ConnectionLost("what answers is no PostgreSQL server")
+    return int.from_bytes(said[:4], "big")
 
 
 class Scram:
@@ -255,7 +275,8 @@ class Scram:
 
     def check(self, said: bytes) -> None:
         """Whether the server knows the password, too. Raises ConnectionLost if it does not."""
-        if not hmac.compare_digest(said, b"v=" + base64.b64encode(self._signature)):
+        proof = b"v=" + base64.b64encode(self._signature)
+        if not self._signature or not hmac.compare_digest(said, proof):
             raise ConnectionLost("the server does not know the password that it asked for")
 
 
@@ -268,18 +289,43 @@ def refusal(fields: bytes) -> Exception:
     return StatementError(code, text, _RETRY_REASONS.get(code))
 
 
-def _row(content: bytes) -> Row:
-    """The values of a DataRow, after their number."""
-    values: list[bytes | None] = []
+def _after_the_end(data: bytes) -> bytes:
+    """The part of a message that nobody asked for, of those that follow an answer.
+
+    Raises
+    ------
+    ConnectionLost : the server ends the connection, or what follows belongs to another answer.
+    """
     at = 0
-    while at < len(content):
-        (size,) = struct.unpack_from(">i", content, at)
-        at += 4
-        if size < 0:
-            values.append(None)
-        else:
-            values.append(content[at : at + size])
-            at += size
+    while at < len(data):
+        if data[at] not in _UNASKED:
+            raise ConnectionLost("out of step: bytes after the end of an answer")
+        if at + 5 > len(data):
+            break
+        kind, length = _head(data, at)
+        after = at + 1 + max(length, 4)
+        if after > len(data):
+            break
+        if kind == _ERROR:
+            raise ConnectionLost(str(refusal(data[at + 5 : after])))
+        at = after
+    return data[at:]
+
+
+def _row(content: bytes) -> Row:
+    """The values of a DataRow. Raises ConnectionLost where they are not those that it says it has."""
+    values: list[bytes | None] = []
+    at = 2
+    try:
+        for _ in range(_unsigned16(content)[0]):
+            (size,) = _signed32(content, at)
+            at += 4
+            values.append(None if size < 0 else content[at : at + size])
+            at += max(size, 0)
+    except struct.error:
+        at = -1
+    if at != len(content):
+        raise ConnectionLost("out of step: a row is not as long as it says")
     return tuple(values)
 
 

@@ -123,8 +123,8 @@ def _made_elsewhere(store: Store, fingerprint: str, known: Collection[str]) -> s
     """The complete run of a cell that has come to the store since its runs were `known`."""
     for run_id in sorted({*store.run_ids()} - {*known}):
         with suppress(LakeError):
-            found = store.manifest(run_id)
-            if found.status == "complete" and found.cell.fingerprint == fingerprint:
+            manifest = store.manifest(run_id)
+            if manifest.status == "complete" and manifest.cell.fingerprint == fingerprint:
                 return run_id
     return None
 

@@ -143,8 +143,8 @@ class WorkerPool:
             if self._answered:  # others may be at somebody else's cells for hours
                 until = min(until, time.monotonic() + _OTHERS_S)
             time.sleep(0.1)
-        found = list(self._answered.values())
-        if not found:
+        workers = list(self._answered.values())
+        if not workers:
             known = [f"{name}: {reason}" for name, reason in self._refusals.items()]
             known += [
                 f"{self._names[address]}: no answer; it may be running a cell of another experiment"
@@ -155,8 +155,8 @@ class WorkerPool:
                 hint="start one with `ibench worker ADDRESS` on a machine",
                 detail="\n".join(known[1:]) or None,
             )
-        kinds = Counter((worker.host_class, str(worker.versions)) for worker in found)
-        return sorted(found, key=lambda one: (-kinds[one.host_class, str(one.versions)], one.name))
+        kinds = Counter((worker.host_class, str(worker.versions)) for worker in workers)
+        return sorted(workers, key=lambda one: (-kinds[one.host_class, str(one.versions)], one.name))
 
     def lead(self, leader: Worker, *, any_host: bool) -> None:
         """From now on others fit that are like this one; with `any_host` whatever their hosts."""
@@ -199,7 +199,7 @@ class WorkerPool:
             workers = self._there()
             if workers is None:
                 return
-            there = {address: str(found["name"]) for address, found in workers.items()}
+            there = {address: str(facts["name"]) for address, facts in workers.items()}
             for address in [*self._names]:
                 if self._names[address] != there.get(address):
                     self.forget(address)
@@ -232,8 +232,8 @@ class WorkerPool:
         """
         now_s = time.monotonic()
         before_s, self._watched_s = self._watched_s, now_s
-        for address, found in workers.items():
-            heard, name = found.get("last_seen"), str(found["name"])
+        for address, facts in workers.items():
+            heard, name = facts.get("last_seen"), str(facts["name"])
             seen = self._seen.setdefault(address, _Seen(heard, now_s))
             silent_s = now_s - seen.since_s
             if heard != seen.heard:
@@ -281,9 +281,9 @@ class WorkerPool:
             self._observer.scheduler_back(time.monotonic() - self._unanswered_s)
             self._unanswered_s = None
         return {
-            address: found
-            for address, found in known.items()
-            if found["resources"].get(RESOURCE, 0) >= 1 and found["status"] in ("running", "paused")
+            address: facts
+            for address, facts in known.items()
+            if facts["resources"].get(RESOURCE, 0) >= 1 and facts["status"] in ("running", "paused")
         }
 
     def _submit(self, address: str, request: Mapping[str, Any], worker_id: str | None) -> Any:

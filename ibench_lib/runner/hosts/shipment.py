@@ -86,8 +86,8 @@ def receive(
         raise LakeError(
             f"{worker}: it returned run {manifest.run_id!r:.80} for {entry.cell}, but that run is of another cell"
         )
-    if (found := host_class(manifest.host)) != of_class:
-        raise LakeError(f"{worker}: run {run_id} was made on a host of class {found}, not {of_class}")
+    if (own_class := host_class(manifest.host)) != of_class:
+        raise LakeError(f"{worker}: run {run_id} was made on a host of class {own_class}, not {of_class}")
     if store is not None:
         return manifest
 

@@ -68,7 +68,7 @@ def run_on_workers(
             request["known"] = [run.run_id for run in elsewhere]
             runs, reasons = [*elsewhere, *manifests(workspace)], []
             for worker in crew.candidates(wait_s):
-                builds = {label: _build(label, found) for label, found in worker.builds.items()}
+                builds = {label: _build(label, build) for label, build in worker.builds.items()}
                 planned = plan_experiment(
                     experiment, workspace, only=only, without=without, again=again, builds=builds, elsewhere=elsewhere
                 )
@@ -94,13 +94,13 @@ def run_on_workers(
 
 def _stored(store: Store) -> list[Manifest]:
     """Of all runs in a store that can be read."""
-    found = []
+    manifests = []
     for run_id in store.run_ids():
         try:
-            found.append(store.manifest(run_id))
+            manifests.append(store.manifest(run_id))
         except LakeError:
             continue
-    return found
+    return manifests
 
 
 def _build(label: str, found: Mapping[str, str]) -> Build:

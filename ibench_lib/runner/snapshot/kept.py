@@ -126,10 +126,10 @@ def _move(datadir: Path, target: Path, personal: Collection[str]) -> None:
 
 def _files(datadir: Path) -> dict[str, int]:
     """Size of each file, by its path below the data directory."""
-    found = {}
+    sizes = {}
     for root, _, names in os.walk(datadir):
         for name in names:
             path = Path(root, name)
             with contextlib.suppress(FileNotFoundError):
-                found[str(path.relative_to(datadir))] = path.lstat().st_size
-    return found
+                sizes[str(path.relative_to(datadir))] = path.lstat().st_size
+    return sizes

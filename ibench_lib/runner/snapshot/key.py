@@ -46,7 +46,7 @@ def _options(build: Build, config: ServerConfig, known: KnownOptions, *, everyth
     """Options that count, by the variable that they set; one set to its default is as one that is not set."""
     flavour = flavour_of(build)
     layout = {name: value for name, value in known.defaults.items() if flavour.decides_layout(name)}
-    found = {name: _written(build, name, value) for name, value in layout.items()}
+    options = {name: _written(build, name, value) for name, value in layout.items()}
     for option in config.options:
         name, value = meaning(option, known)
         if name not in known.names or value is None:
@@ -59,11 +59,11 @@ def _options(build: Build, config: ServerConfig, known: KnownOptions, *, everyth
         if everything or not flavour.leaves_nothing(name, build):
             default, written = known.defaults.get(name), _written(build, name, value)
             if flavour.decides_layout(name):
-                found[name] = written
+                options[name] = written
             elif default is None or written != _written(build, name, default):
                 # Of an option that adds up every line counts.
-                found[name] = f"{found[name]}, {written}" if name in found else written
-    return found
+                options[name] = f"{options[name]}, {written}" if name in options else written
+    return options
 
 
 def _written(build: Build, name: str, value: str) -> str:

@@ -81,14 +81,14 @@ def share(
     groups: dict[str, list[int]] = {}
     for position in sorted(settings):
         groups.setdefault(settings[position].digest, []).append(position)
-    found: dict[int, Sharing] = {}
+    sharing_of: dict[int, Sharing] = {}
     firsts: list[int] = []
     for digest, cells in groups.items():
         loads = None if digest in kept else next((cell for cell in cells if cell in to_run), None)
         sharing = Sharing(settings[cells[0]], tuple(cells), loads, _apart(settings, cells[0], firsts))
-        found.update(dict.fromkeys(cells, sharing))
+        sharing_of.update(dict.fromkeys(cells, sharing))
         firsts.append(cells[0])
-    return found
+    return sharing_of
 
 
 def _apart(settings: Mapping[int, LoadSettings], first: int, earlier: list[int]) -> str | None:

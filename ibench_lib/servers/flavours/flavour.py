@@ -284,12 +284,12 @@ def names() -> list[str]:
 
 def every() -> list[Flavour]:
     """All flavours, by name."""
-    found = []
+    known = []
     for module in plugins.modules("flavours", flavours):
         flavour = getattr(module, "FLAVOUR", None)
         if flavour is not None:
-            found.append(cast(Flavour, flavour))
-    return found
+            known.append(cast(Flavour, flavour))
+    return known
 
 
 def find(name: str) -> Flavour:
@@ -335,8 +335,8 @@ def recognise(words: str) -> tuple[str, str] | None:
 
     A flavour whose mark occurs in the text takes precedence over flavours without a mark.
     """
-    said = words.lower()
-    claiming = [flavour for flavour in every() if flavour.mark is not None and flavour.mark in said]
+    lowered = words.lower()
+    claiming = [flavour for flavour in every() if flavour.mark is not None and flavour.mark in lowered]
     claiming.sort(key=lambda flavour: -len(flavour.mark or ""))
     for flavour in (*claiming, *(flavour for flavour in every() if flavour.mark is None)):
         version = flavour.version_in(words)

@@ -10,6 +10,7 @@ from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
 
 PACKAGES = ("mariadb-server-core", "mariadb-client-core")
+APT_PACKAGES = PACKAGES[:1]
 MYROCKS = "mariadb-plugin-rocksdb"
 _SOURCE = "apt"
 _WITH_MYROCKS = "-rocksdb"

@@ -38,9 +38,9 @@ def run_client(program: str, arguments: list[str], folder: Path) -> None:
 def check_sha256(path: Path, expected: str) -> None:
     """Raises IbenchError where the file is not the one that was looked at when it was added here."""
     with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if sha256 != expected:
         raise IbenchError(
-            f"{path.name} has SHA-256 {found}, not {expected}",
+            f"{path.name} has SHA-256 {sha256}, not {expected}",
             hint="the file is not used; the registry returned a different file than expected",
         )

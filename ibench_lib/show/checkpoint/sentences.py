@@ -18,7 +18,7 @@ def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
     The figures are medians over the complete runs, as in the table. Who flushed for a checkpoint is said apart: that
     begins before the log is full.
     """
-    said = []
+    sentences = []
     for setup, step, rows in columns_of(results(complete(checkpoint_limit))):
         full, never, unknown, flushed = [], [], [], []
         for name in by_position(rows):
@@ -35,21 +35,21 @@ def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
                 never.append((median(runs["highest_age_share"]), name, _in_which(runs)))
         where = f"{setup}, {step}"
         if full:
-            said.append(f"{where}: the checkpoint age was at its limit{_limit(rows)} with {shortened(full)}.")
+            sentences.append(f"{where}: the checkpoint age was at its limit{_limit(rows)} with {shortened(full)}.")
         if never:
             share, name, in_which = max(never)
             others = "no other" if full else "no"
-            said.append(
+            sentences.append(
                 f"{where}: {others} checkpoint age reached its limit (highest: {100 * share:.0f} %{in_which}, {name})."
             )
         if flushed:
-            said.append(
+            sentences.append(
                 f"{where}: most of the pages written were flushed for a checkpoint, a part of the time, with "
                 f"{shortened(flushed)}. That begins below the limit."
             )
         if unknown:
-            said.append(f"{where}: the checkpoint age was not captured with {shortened(unknown)}.")
-    return said
+            sentences.append(f"{where}: the checkpoint age was not captured with {shortened(unknown)}.")
+    return sentences
 
 
 def _filled(runs: pl.DataFrame, label: str) -> str:

@@ -41,9 +41,11 @@ def checkpoint_table(frame: pl.DataFrame) -> Grid:
         # What a redo log that was never full, or always, does not have is none, and nothing that was not captured.
         known = [row for row in rows if row["step_status"] == "complete" and row["age_percent"] is not None]
         for column, spec in (("full_from_s", ",.0f"), ("rate_full", ",.0f"), ("rate_else", ",.0f"), ("ratio", ",.2f")):
-            found = [row for row in known if row[column] is not None]
+            rows_with_value = [row for row in known if row[column] is not None]
             none = Cell("none") if known else Cell("-")
-            cells.append(status_cell(rows) or (value_cells(found, (column, spec))[0] if found else none))
+            cells.append(
+                status_cell(rows) or (value_cells(rows_with_value, (column, spec))[0] if rows_with_value else none)
+            )
         grid.rows.append((name, cells))
     grid.notes = [
         "The redo log is full in seconds in which the checkpoint age is at its limit: at 99 % of the age from which "

@@ -15,7 +15,12 @@ def checks_table(frame: pl.DataFrame) -> Grid:
     """How many checks of each kind were made in a setup, and which did not hold (`checks`)."""
     columns = ["check", "runs", "made", "held", "did not hold", "s"]
     grid = Grid(
-        grid_name("checks", frame), grid_title("Checks of the server's data", frame), "step", columns, left=True
+        grid_name("checks", frame),
+        grid_title("Checks of the server's data", frame),
+        "step",
+        columns,
+        left=True,
+        words={},
     )
     for row in frame.to_dicts():
         numbers = (f"{row[column]:,}" for column in ("runs", "checks", "held"))

@@ -15,10 +15,8 @@ from ibench_lib.show.kit.drawing import finish
 from ibench_lib.show.kit.table_cells import CLIENT_BOUND, RUN_FAILED, factor_text
 from ibench_lib.show.kit.theme import inert
 
-_SYMBOLS = {
-    "better": "triangle-up", "worse": "triangle-down", "more": "diamond", "less": "diamond",
-    "too few runs": "circle-open", "noise unknown": "circle-open",
-}  # fmt: skip
+_HOLLOW = ("same", "unclear", "too few runs", "noise unknown")
+"""Verdicts whose dots are hollow: no difference was found, or none can be."""
 
 
 def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> go.Figure:
@@ -92,7 +90,7 @@ def _points(some: list[Comparison], name: str, colour: str) -> go.Scatter:
         hovertemplate="%{y}: %{text}<extra></extra>",
         error_x={"array": _digits(up), "arrayminus": _digits(down), "thickness": 1.5, "width": 3},
         mode="markers",
-        marker={"color": colour, "size": 9, "symbol": _SYMBOLS.get(some[0].verdict or "", "circle")},
+        marker={"color": colour, "size": 9, "symbol": "circle-open" if some[0].verdict in _HOLLOW else "circle"},
         name=name,
     )
 

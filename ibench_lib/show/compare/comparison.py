@@ -9,6 +9,7 @@ import polars as pl
 
 from ibench_lib.analysis.comparison import Comparison, measured_of
 from ibench_lib.analysis.frames import is_least, without_short_steps
+from ibench_lib.base.wording import count
 from ibench_lib.metrics import Metric
 from ibench_lib.show.kit.statements import without_short
 from ibench_lib.show.kit.table_cells import (
@@ -49,13 +50,11 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
     notes = []
     limited = frame.filter((pl.col("step_status") == "complete") & pl.col("sla_failed").is_not_null())
     runs = limited.select("step_id", "step", "dbms", "run_id", "sla_failed").unique().sort("step_id")
-    for (step, name), found in runs.group_by("step", "dbms", maintain_order=True):
-        missed = int(found["sla_failed"].sum())
+    for (step, name), of_step in runs.group_by("step", "dbms", maintain_order=True):
+        missed = int(of_step["sla_failed"].sum())
         if missed and name in (a, b):
             side = "A" if name == a else "B"
-            notes.append(
-                f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed a target rate."
-            )
+            notes.append(f"{side}, {step}: {missed} of {count(len(of_step), 'run')} missed a target rate.")
     return [*sorted(notes), *least_notes(frame), *unrecorded_notes(frame), *mark_notes(frame)]
 
 

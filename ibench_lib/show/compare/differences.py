@@ -29,48 +29,48 @@ def differences(chosen: Pair) -> Html:
     """What clearly differs in any step, and what is not compared (`metric_values`)."""
     if not chosen.base or not chosen.other:
         return sentence(chosen.nothing(""), "selected_runs")
-    found = list(_everywhere(chosen))
-    judged = [(place, one) for place, one in found if one.verdict not in UNJUDGED]
-    two = [(place, one) for place, one in found if one.verdict == "too few runs"]
-    single = [(place, one) for place, one in found if one.verdict == "noise unknown"]
+    places = list(_everywhere(chosen))
+    judged = [(place, one) for place, one in places if one.verdict not in UNJUDGED]
+    two = [(place, one) for place, one in places if one.verdict == "too few runs"]
+    single = [(place, one) for place, one in places if one.verdict == "noise unknown"]
     named = f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}."
-    said = [_paragraph(named, "selected_runs")]
+    paragraphs = [_paragraph(named, "selected_runs")]
     if judged:
         beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
-        said.append(
+        paragraphs.append(
             _paragraph(
                 f"{len(beyond)} of {len(judged)} comparisons differ clearly: B / A is below {WORSE} or above "
                 f"{BETTER}, and chance does not explain it. {_by_chance(judged)}",
                 "metric_values",
             )
         )
-        said.append(
+        paragraphs.append(
             _list(
                 beyond, "Rates first, then response times, then the rest; the largest differences first in each group:"
             )
         )
     if two:
-        said.append(
+        paragraphs.append(
             _paragraph(
-                f"In {len(two)} of {count(_with_a_ratio(found), 'comparison')}, a side has only two runs, and {RANGE}",
+                f"In {len(two)} of {count(_with_a_ratio(places), 'comparison')}, a side has only two runs, and {RANGE}",
                 "metric_values",
             )
         )
     if single:
         outside = [(place, one) for place, one in single if _is_outside(one)]
-        said.append(
+        paragraphs.append(
             _paragraph(
-                f"In {len(single)} of {_with_a_ratio(found)} comparisons, a side has only one run: the noise is "
+                f"In {len(single)} of {_with_a_ratio(places)} comparisons, a side has only one run: the noise is "
                 "unknown, and nothing there counts as a difference.",
                 "metric_values",
             )
         )
-        said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
-    said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
-    said += [_paragraph(line, "step_throughput") for line in _long_values(chosen)[1]]
+        paragraphs.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
+    paragraphs += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
+    paragraphs += [_paragraph(line, "step_throughput") for line in _long_values(chosen)[1]]
     if chosen.not_compared:  # of what was chosen before the pair was, and so of no question of the pair's
-        said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
-    return Html("".join(said))
+        paragraphs.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
+    return Html("".join(paragraphs))
 
 
 def _with_a_ratio(found: list[Place]) -> int:
@@ -105,10 +105,10 @@ def _of_one(chosen: Pair) -> str:
     """The variables that only one server has, folded: two releases differ in hundreds of them."""
     folded = []
     for name, only, values in ((chosen.base, ONLY_A, "base_values"), (chosen.other, ONLY_B, "dbms_values")):
-        found = chosen.variables_of_one(only).unique("fact").sort("fact").select("fact", values).rows()
-        if found:
-            known = ", ".join(f"{fact}={' | '.join(value or '' for value in of_runs)}" for fact, of_runs in found)
-            what = f"Only {name} has: {count(len(found), 'variable')}"
+        facts = chosen.variables_of_one(only).unique("fact").sort("fact").select("fact", values).rows()
+        if facts:
+            known = ", ".join(f"{fact}={' | '.join(value or '' for value in of_runs)}" for fact, of_runs in facts)
+            what = f"Only {name} has: {count(len(facts), 'variable')}"
             folded.append(f"<details><summary>{html.escape(what)}</summary>{_paragraph(known, 'fact_diff')}</details>")
     return "".join(folded)
 
@@ -173,9 +173,9 @@ def _not_compared(chosen: Pair) -> list[str]:
     for (setup, _, step), rows in known.group_by(*steps, maintain_order=True):
         stand = []
         for side, name in (("A", chosen.base), ("B", chosen.other)):
-            found = rows.filter(pl.col("dbms") == name)["step_status"].sort().to_list()
-            if "complete" not in found:
-                stand.append(f"{side}: {', '.join(found) or 'no run'}")
+            statuses = rows.filter(pl.col("dbms") == name)["step_status"].sort().to_list()
+            if "complete" not in statuses:
+                stand.append(f"{side}: {', '.join(statuses) or 'no run'}")
         if stand:
             lines.append(f"{setup}, {step}: not compared ({'; '.join(stand)}).")
     return lines

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 
 import polars as pl
 
 from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
-from ibench_lib.analysis.frames import listed, rate_label
+from ibench_lib.analysis.frames import listed, rate_label, step_text
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
-from ibench_lib.base.wording import count, joined
+from ibench_lib.base.wording import capital, count, joined
 from ibench_lib.show.compare.comparison import long_values
-from ibench_lib.show.headline import attentions, badges, clients_said
-from ibench_lib.show.kit.display import Html, Shown, sentence, sources
-from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, finding, strips
-from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
+from ibench_lib.show.headline import attentions, badges, clients_said, first_screen
+from ibench_lib.show.kit.display import Shown, listed_sentences, sentence, sources
+from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
+from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, begun, below_each_other, finding, strips
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
 _MOST_REASONS = 3
@@ -39,7 +38,7 @@ def pair_headline(chosen: Pair) -> Shown:
     titled: list[tuple[str, list[StripRow]]] = []
     rates_of: list[tuple[str, list[StripRow]]] = []
     judged = False
-    said: dict[str, list[str]] = {}
+    steps_of: dict[str, list[str]] = {}
     for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
         # The metrics of a table are judged together, here as there.
         of_step, of_responses = (
@@ -53,34 +52,37 @@ def pair_headline(chosen: Pair) -> Shown:
         rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
         judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
-            titled.append((where, rows))
+            before, name = f"{setup}, " if several else "", step_text(rates, str(step))
+            titled.append((f"{before}{name if before or name == step else capital(name)}", rows))
             of_main = rows[: sum(one.ratio is not None for one in main)]
             of_rates = of_main[: sum(one.ratio is not None and one.metric.group == "rate" for one in main)]
-            rates_of.append((where, of_rates if any(row.mark for row in of_rates) else of_main))
+            in_words = f"{before}{step_text(rates, str(step), '{words} ({step})')}"
+            rates_of.append((in_words, of_rates if any(row.mark for row in of_rates) else of_main))
             if not any(one.verdict in DIFFERENT for one in main):
-                said.setdefault(f"{_no_difference(main)}.", []).append(where)
+                steps_of.setdefault(f"{_no_difference(main)}.", []).append(where)
     if not titled:
         nothing = "No step is complete for both A and B, so there is nothing to compare."
         return Shown((sentence(nothing, "metric_values"),))
-    texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
-    sentences = [f"<li>{html.escape(text)}{link}</li>" for text in texts]
-    sentences += [f"<li>{html.escape(text)}{sources('step_throughput')}</li>" for text in short]
+    texts = [f"{joined(steps)}: {text}" for text, steps in steps_of.items()]
+    sentences = [Sentence(text, link) for text in texts]
+    sentences += [Sentence(text, sources("step_throughput")) for text in short]
     key = f"Each dot: B / A, with its interval. {FILLED} Costs are drawn only if they differ."
     if not judged:
         key = "Each dot: B / A. One side has only one run: the noise is unknown."
     key += arrows_said(row for _, rows in titled for row in rows)
-    parts = (
-        f'<p class="tested">{html.escape(tested(chosen))}</p>',
+    codes = {str(code) for place in values.select("setup", "step").unique().iter_rows() for code in place}
+    screen = first_screen(
+        tested(chosen),
         badges(chosen.runs, rates, chosen.excluded),
-        TLDR_PLACE,
+        TLDR,
         attentions(chosen),
-        f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
-        f'<div class="strips">{"".join(strips(titled, chosen.palette))}</div><p class="key">{key}</p>',
+        Sentence(begun(finding(rates_of, "{name} {figure}"), codes), kind="finding", element="p"),
+        below_each_other(strips(titled, chosen.palette), key),
         TLDR_REST,
-        f'<ul class="statements">{"".join(sentences)}</ul>' if sentences else "",
+        listed_sentences(sentences),
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
-    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
+    return Shown((screen,), answers)
 
 
 def _main(of_step: list[Comparison], of_responses: list[Comparison]) -> list[Comparison]:

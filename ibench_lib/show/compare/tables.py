@@ -67,6 +67,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str) -> Grid:
         "metric",
         ["A", "B", "B / A", "interval", "verdict", "would be found"],
         spanners=_sides(a, b, 1),
+        words={},
     )
     with_value = [one for one in shown if one.a or one.b]
     for one in with_value:
@@ -104,9 +105,9 @@ def _value(one: Comparison, rows: list[dict[str, Any]], frame: pl.DataFrame, nam
 
 def _status(frame: pl.DataFrame, name: str) -> str:
     """`complete` if a run of the dbms completed the step, else how its runs stand."""
-    found = frame.filter(pl.col("dbms") == name)["step_status"].unique().sort().to_list()
-    if found:
-        return "complete" if "complete" in found else ", ".join(found)
+    statuses = frame.filter(pl.col("dbms") == name)["step_status"].unique().sort().to_list()
+    if statuses:
+        return "complete" if "complete" in statuses else ", ".join(statuses)
     # A step that was not run has figures to be asked for, but no responses.
     return "no response" if frame["operation"].is_not_null().any() else "no run"
 
@@ -123,8 +124,8 @@ def _relation(one: Comparison) -> list[Cell]:
         )
     if one.verdict == "noise unknown":
         interval = "one run"
-    found = "" if one.detectable is None or one.verdict in DIFFERENT else change_text(one.detectable)
-    return [Cell(point), Cell(interval), Cell(one.verdict or "", _MARKS.get(one.verdict)), Cell(found)]
+    detectable = "" if one.detectable is None or one.verdict in DIFFERENT else change_text(one.detectable)
+    return [Cell(point), Cell(interval), Cell(one.verdict or "", _MARKS.get(one.verdict)), Cell(detectable)]
 
 
 def _up_to(numbers: set[int]) -> str:
@@ -152,13 +153,13 @@ def _notes(shown: list[Comparison]) -> list[str]:
 
 def _missing(shown: list[Comparison]) -> list[str]:
     """Metrics that no row is shown for, though a side completed the step."""
-    found: dict[bool, list[str]] = {}
+    labels_of: dict[bool, list[str]] = {}
     for one in shown:
         done = [row for row in (*one.a_rows, *one.b_rows) if row["step_status"] == "complete"]
         if not one.a and not one.b and done:
             lag = one.metric.name in ("table_data", "table_index") and all(row.get("statistics_lag") for row in done)
-            found.setdefault(lag, []).append(one.label)
-    notes = [f"Not known of either side: {', '.join(found[False])}."] if False in found else []
-    if True in found:
-        notes.append(f"{NOT_YET_KNOWN.capitalize()} to the statistics of either server: {', '.join(found[True])}.")
+            labels_of.setdefault(lag, []).append(one.label)
+    notes = [f"Not known of either side: {', '.join(labels_of[False])}."] if False in labels_of else []
+    if True in labels_of:
+        notes.append(f"{NOT_YET_KNOWN.capitalize()} to the statistics of either server: {', '.join(labels_of[True])}.")
     return notes

@@ -13,16 +13,16 @@ from ibench_lib.show.kit.table_cells import setting_text
 
 _MOST_NAMES = 8
 
+_MOST_LETTERS = 60
+"""Of what is said of a configuration next to its name."""
+
 
 def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
     """Each configuration that is compared with one of its own build, and what it sets otherwise (`config_diff`).
 
     HTML, folded; empty if there is none. A result of another build differs in more than its options, and is left out.
     """
-    frame = config_diff.filter(
-        pl.col("dbms").replace_strict(bases.builds, default=None)
-        == pl.col("base").replace_strict(bases.builds, default="")
-    )
+    frame = _of_one_build(config_diff, bases)
     if frame.is_empty():
         return ""
     named = short_names([*dict.fromkeys([*frame["base"], *by_position(frame)])], bases.builds)
@@ -46,4 +46,30 @@ def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
     return (
         f'<details class="fold"><summary>What {html.escape(said)} {what}</summary>'
         f"<p>Options, with those of {bases.said} in brackets:</p><ul>{''.join(items)}</ul></details>"
+    )
+
+
+def option_words(config_diff: pl.DataFrame, bases: Bases) -> dict[str, str]:
+    """By configuration what tells it from the others: of the options that it changes, those that the fewest change.
+
+    Such as `innodb_max_purge_lag 100`, with an ellipsis if it changes others, too (`config_diff`). Left out are those
+    of which that is not the same in all setups, or is too long for a label.
+    """
+    frame = _of_one_build(config_diff, bases)
+    shared = frame.group_by("setup", "base", "option", "value").agg(pl.col("dbms").n_unique().alias("by"))
+    frame = frame.join(shared, on=["setup", "base", "option", "value"], nulls_equal=True, maintain_order="left")
+    found: dict[str, set[str]] = {}
+    for (name, _), rows in frame.group_by("dbms", "setup", maintain_order=True):
+        fewest = rows.filter(pl.col("by") == pl.col("by").min()).sort("option")
+        said = ", ".join(f"{row['option']} {setting_text(row['value'])}" for row in fewest.to_dicts())
+        found.setdefault(str(name), set()).add(said + (" …" if len(fewest) < len(rows) else ""))
+    words = {name: said.pop() for name, said in found.items() if len(said) == 1}
+    return {name: said for name, said in words.items() if len(said) <= _MOST_LETTERS}
+
+
+def _of_one_build(config_diff: pl.DataFrame, bases: Bases) -> pl.DataFrame:
+    """The rows of configurations that are compared with one of their own build."""
+    return config_diff.filter(
+        pl.col("dbms").replace_strict(bases.builds, default=None)
+        == pl.col("base").replace_strict(bases.builds, default="")
     )

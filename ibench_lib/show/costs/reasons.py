@@ -34,9 +34,9 @@ def reasons_said(
 ) -> str:
     """Such as: CPU/op 0.62x to 0.71x and reads/op 0.10x in 2 of 3; empty where no cost fits (`fitting_costs`)."""
     items = []
-    for column, found in fitting_costs(setup, step, rates, costs, not_known).items():
-        part = f" in {len(found)} of {len(rates)}" if len(found) < len(rates) else ""
-        items.append(f"{_how_much(column, found)}{part}")
+    for column, fitting in fitting_costs(setup, step, rates, costs, not_known).items():
+        part = f" in {len(fitting)} of {len(rates)}" if len(fitting) < len(rates) else ""
+        items.append(f"{_how_much(column, fitting)}{part}")
     return joined(items)
 
 
@@ -44,7 +44,7 @@ def _how_much(column: str, ratios: Sequence[Ratio]) -> str:
     """CPU/op 0.62x to 0.71x; of the history list, which differs by large factors, how many times shorter or longer."""
     if column != LAG:
         return f"{metric_of(column).label} {range_text(ratios)}"
-    ends = sorted(max(found.value, 1 / found.value) for found in ratios)
+    ends = sorted(max(ratio.value, 1 / ratio.value) for ratio in ratios)
     times = " to ".join(dict.fromkeys(f"{factor_text(end)}x" for end in (ends[0], ends[-1])))
     return f"a history list {times} {'shorter' if ratios[0].value < 1 else 'longer'}"
 
@@ -93,16 +93,17 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
         rate = rates[setup, step, "throughput", name]
         cells = [Cell(two_lines(rate), "good" if rate.verdict == "better" else "bad")]
         for column in columns:
-            found = costs.get((setup, step, column, name))
+            ratio = costs.get((setup, step, column, name))
             unsure = column in HOST and bool({name, base.of(name)} & set(crowds[step]))
-            doubtful |= unsure and found is not None
-            cells.append(Cell(two_lines(found) if found else "-", None if unsure else cost_mark(found)))
+            doubtful |= unsure and ratio is not None
+            cells.append(Cell(two_lines(ratio) if ratio else "-", None if unsure else cost_mark(ratio)))
         grid.rows.append((f"{step}: {named[name]}", cells))
     missing = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     meanings = "; ".join(f"{metric_of(column).label}: {metric_of(column).doc}" for column in columns)
     grid.notes = [
         f"Relative to {base}: throughput where it clearly differs, and costs (lower is better). Intervals are "
-        f"as in the table of throughput. ▲ better, ▼ worse: above {BETTER} or below {WORSE}, and not by chance.",
+        "as in the table of throughput.",
+        f"better, worse: above {BETTER} or below {WORSE}, and not by chance.",
         *([f"{meanings}."] if meanings else ["No difference found in any cost of these steps."]),
         *(["-: not captured, or too small to compare."] if missing else []),
         *(["Not marked where other processes used much of the CPU, which these figures include."] if doubtful else []),

@@ -31,14 +31,14 @@ _OTHERS = (
 @asks("step_metrics", base=True)
 def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
     """For each step, the costs of an operation that differ most, and clearly, from the base's."""
-    base, said = bases(base), list[str]()
+    base, sentences = bases(base), list[str]()
     compared = 0
     shared: list[str] = []
     seen: list[Ratio] = []
     long_enough, short = without_short(step_metrics)
     ratios = cost_ratios(step_metrics, base)
     for setup, step, rows in columns_of(long_enough):
-        found: dict[str, list[tuple[float, str]]] = {}
+        of_bases: dict[str, list[tuple[float, str]]] = {}
         shared += [
             f"{name} in {setup}, {step}" for name in by_position(rows) if others_used_much(rows_of(rows, name, step))
         ]
@@ -52,18 +52,20 @@ def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
                 seen.append(against)
                 if against.verdict != "same" and against.value > 0:
                     item = abs(log(against.value)), _item(named[name], metric, against)
-                    found.setdefault(base.of(name), []).append(item)
-        for of_group, items in found.items():
+                    of_bases.setdefault(base.of(name), []).append(item)
+        for of_group, items in of_bases.items():
             items.sort(key=lambda item: -item[0])
-            said.append(f"{setup}, {step}, compared with {named[of_group]}: {shortened([item for _, item in items])}.")
-    if compared and not said:
-        limits = smallest_within([found.detectable for found in seen if found.detectable is not None])
-        said.append(
+            sentences.append(
+                f"{setup}, {step}, compared with {named[of_group]}: {shortened([item for _, item in items])}."
+            )
+    if compared and not sentences:
+        limits = smallest_within([ratio.detectable for ratio in seen if ratio.detectable is not None])
+        sentences.append(
             f"No cost per operation differs clearly from {base} ({count(compared, 'figure')} compared{limits})."
         )
     return [
         *noise_said(seen),
-        *said,
+        *sentences,
         *([_OTHERS.format(shortened(shared))] if shared else []),
         *_little_covered(long_enough),
         *short,

@@ -34,8 +34,8 @@ _DEVICE = {
 _BY_STATISTICS = ("table_data", "table_index")
 _SIZES = ("table_data", "table_index", "dbgb1", "system", "undo", "redo", "temporary", "binary_log", "dbgb2")
 _OTHERS = (
-    f"▼ other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time in at least one run. csps, "
-    "cpups, cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
+    f"high, other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time in at least one run. "
+    "csps, cpups, cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
 )
 
 # Experts know most by their names.
@@ -51,7 +51,7 @@ _SIZE_HEADS = {name: METRICS[name].label.removesuffix(" tablespace").removesuffi
 _COLUMNS = {"maxop": "maxop_s", "hll": "history_list_length", "ccpupq": "ccpupq_us"}
 
 
-@answers(
+_of_each_step = answers(
     "step_metrics",
     "No step took one second or more.",
     by=["step", "setup"],
@@ -60,6 +60,9 @@ _COLUMNS = {"maxop": "maxop_s", "hll": "history_list_length", "ccpupq": "ccpupq_
     fold=True,
     long=True,
 )
+
+
+@_of_each_step
 def step_metrics_table(frame: pl.DataFrame) -> Grid:
     """Work of one step (`step_metrics`): T, rates, how even they were, worst response, history list."""
     shown = [_WORK[0], *_rates(frame), *_WORK[1:]]
@@ -67,29 +70,13 @@ def step_metrics_table(frame: pl.DataFrame) -> Grid:
     return _table(frame, "metrics", "Metrics of", {name: heads[name] for name in shown})
 
 
-@answers(
-    "step_metrics",
-    "No step took one second or more.",
-    by=["step", "setup"],
-    heading="step",
-    anchor="metrics",
-    fold=True,
-    long=True,
-)
+@_of_each_step
 def step_storage_table(frame: pl.DataFrame) -> Grid:
     """What one step read and wrote on the device of the data (`step_metrics`), a second and per operation."""
     return _table(frame, "storage", "Storage in", {name: name for name in _STORAGE})
 
 
-@answers(
-    "step_metrics",
-    "No step took one second or more.",
-    by=["step", "setup"],
-    heading="step",
-    anchor="metrics",
-    fold=True,
-    long=True,
-)
+@_of_each_step
 def step_cpu_table(frame: pl.DataFrame) -> Grid:
     """CPU and context switches of one step (`step_metrics`), a second and per operation; memory and sizes."""
     return _table(frame, "cpu", "CPU, memory and size in", {name: name for name in _CPU})
@@ -145,7 +132,11 @@ def _table(frame: pl.DataFrame, name: str, title: str, metrics: Mapping[str, str
     """A row a dbms, a column a metric; `metrics` maps the name of each to its head."""
     step = frame["step"][0]
     grid = Grid(
-        grid_name(f"{name}.{step}", frame), grid_title(f"{title} {step}", frame), "dbms", list(metrics.values())
+        grid_name(f"{name}.{step}", frame),
+        grid_title(f"{title} {step}", frame),
+        "dbms",
+        list(metrics.values()),
+        words={"bad": "high"},
     )
     for dbms in by_position(frame):
         rows = rows_of(frame, dbms, step)

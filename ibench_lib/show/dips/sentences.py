@@ -21,7 +21,7 @@ def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
 
     A sentence for each run with dips, or one for all of them where these are more than a reader reads one by one.
     """
-    said = []
+    sentences = []
     judged = complete(steadiness).filter(pl.col("rated_seconds") > 0)
     several, setups = judged["repeat"].n_unique() > 1, judged["setup"].n_unique() > 1
     of_steps: dict[str, list[tuple[str, dict[str, Any], pl.DataFrame]]] = {}
@@ -33,17 +33,17 @@ def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
     for where, runs in of_steps.items():
         dipped = [run for run in runs if len(run[2])]
         if len(dipped) > _MOST_RUNS:
-            said.append(_together(where, dipped, len(runs)))
+            sentences.append(_together(where, dipped, len(runs)))
             continue
         for name, row, mine in dipped:
             marks = caveats(rows_of(judged, row["dbms"], row["step"]))
-            said.append(f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {dips_said(row, mine)}.")
+            sentences.append(f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {dips_said(row, mine)}.")
     quiet = sum(not len(mine) for runs in of_steps.values() for _, _, mine in runs)
     if len(judged) and quiet == len(judged):
-        said.append(f"No dips in {count(quiet, 'step')}, counted per run.")
+        sentences.append(f"No dips in {count(quiet, 'step')}, counted per run.")
     elif quiet:
-        said.append(f"No dips in the other {count(quiet, 'step') if quiet > 1 else 'step'}, counted per run.")
-    return [*said, *unfinished(steadiness)]
+        sentences.append(f"No dips in the other {count(quiet, 'step') if quiet > 1 else 'step'}, counted per run.")
+    return [*sentences, *unfinished(steadiness)]
 
 
 def _together(where: str, runs: list[tuple[str, dict[str, Any], pl.DataFrame]], of: int) -> str:
@@ -73,15 +73,15 @@ def dips_said(step: dict[str, Any], dips: pl.DataFrame) -> str:
 
 def _waves(dips: pl.DataFrame) -> list[str]:
     """Of the dips of a step of one run: which come in waves, how often, and how deep: ends of a sentence."""
-    said = []
+    sentences = []
     for wave in dips.filter(pl.col("period_s").is_not_null()).partition_by("label", maintain_order=True):
         share = pl.col("lost").sum() / (pl.col("median_rate") * pl.col("seconds")).sum()
         which = "They" if len(wave) == len(dips) else f"{len(wave)} of them ({wave['label'][0]})"
         depth = float(wave.select(share).item())
-        said.append(
+        sentences.append(
             f". {which} come in waves, one every {wave['period_s'][0]:,.0f} s, {100 * depth:.0f} % deep on average"
         )
-    return said
+    return sentences
 
 
 def _why(dips: pl.DataFrame) -> str:

@@ -82,7 +82,7 @@ def evidence_text(row: dict[str, Any]) -> str:
     if row["cause"] is not None:
         return "; ".join(row["evidence"])
     candidates = [f"{one['cause']} ({one['points']})" for one in row["candidates"][:2]]
-    said = f"candidates: {', '.join(candidates)}" if candidates else "nothing that was captured points to a cause"
+    text = f"candidates: {', '.join(candidates)}" if candidates else "nothing that was captured points to a cause"
     if row["undecided"]:
-        said += f"; not captured, and could have decided: {', '.join(row['undecided'])}"
-    return said
+        text += f"; not captured, and could have decided: {', '.join(row['undecided'])}"
+    return text

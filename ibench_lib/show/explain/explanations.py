@@ -14,12 +14,12 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.metrics import Better
 from ibench_lib.show.compare.headline import tested
 from ibench_lib.show.explain.wording import cannot_say, notes, profile_statements, rate_of, step_statements
-from ibench_lib.show.headline import badges
+from ibench_lib.show.headline import badges, first_screen
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
-from ibench_lib.show.kit.theme import TLDR_PLACE, TLDR_REST
+from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
+from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, below_each_other, strips
 
 
 @dataclass(frozen=True)
@@ -53,36 +53,34 @@ def explained(found: Explanations) -> Html:
         return sentence(
             found.pair.nothing("No step is complete for both A and B, so there is nothing to explain."), "selected_runs"
         )
-    parts: list[str] = []
+    parts: list[Html] = []
     for one in found.each:
         lines = [
             *((text, "", _STEPS) for text in step_statements(one, drawn=bool(one.rate))),
             *((text, "", _PROFILES) for text in profile_statements(one)),
-            *((text, ' class="loud"', (*_STEPS, _PROFILES[0])) for text in cannot_say(one)),
+            *((text, "loud", (*_STEPS, _PROFILES[0])) for text in cannot_say(one)),
             *((text, "", (*_STEPS, _CHECKS, _SETTINGS)) for text in notes(one)),
         ]
-        items = "".join(
-            f"<li{kind}>{html.escape(text)}{sources(*(name for name in asked if name in found.answers))}</li>"
+        items = [
+            Sentence(text, sources(*(name for name in asked if name in found.answers)), kind)
             for text, kind, asked in lines
-        )
+        ]
         name = f"{one.step}, {one.setup}"
         picture = _strip(one, found.pair.palette)
-        parts.append(
-            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{picture}'
-            f'{TLDR_REST if picture and not parts else ""}<ul class="statements">{items}</ul>'
-        )
-    head = f'<p class="tested">{html.escape(tested(found.pair))}</p>'
+        head = f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>'
+        rest = [TLDR_REST] if picture and not parts else []
+        parts.append(Html(head, picture, *rest, '<ul class="statements">', *items, "</ul>"))
     reservations = badges(found.pair.runs, found.pair.ask("step_throughput"), found.pair.excluded)
-    return Html(f'<div class="headline">{head}{reservations}{TLDR_PLACE}{"".join(parts)}</div>')
+    return first_screen(tested(found.pair), reservations, TLDR, *parts)
 
 
-def _strip(found: Explanation, palette: str) -> str:
+def _strip(found: Explanation, palette: str) -> Html:
     """The rate, and the two terms that it is made of exactly, of B relative to A."""
     if not found.rate:
-        return ""
+        return Html()
     rows = [StripRow(rate_of(found, term), _ratio(found, term), better=_BETTER[term.name]) for term in found.rate]
     note = f"Rate = CPU in use / CPU per operation. {FILLED}{arrows_said(rows)}"
-    return f'<div class="strips">{"".join(strips([("B relative to A", rows)], palette))}</div><p class="key">{note}</p>'
+    return below_each_other(strips([("B relative to A", rows)], palette), note)
 
 
 def _ratio(found: Explanation, term: Term) -> Ratio:

@@ -17,9 +17,9 @@ from ibench_lib.show.explain.wording import (
     value_text,
 )
 from ibench_lib.show.kit.grid import Cell, Grid
-from ibench_lib.show.kit.theme import Mark
+from ibench_lib.show.kit.theme import CHANGE_WORDS, Mark
 
-_JUDGED = "▲ costs more, ▼ costs less: the interval allows for all rows of the table, and excludes 0."
+_JUDGED = "more, less: the cost in B; the interval allows for all rows of the table, and excludes 0."
 
 
 def rate_terms(found: Explanation) -> Grid | None:
@@ -120,12 +120,7 @@ def _cost_cells(a: float, b: float, change: str, one: object, shares: Sequence[f
     clear = bool(getattr(one, "is_clear", False))
     mark: Mark | None = ("bad" if b > a else "good") if clear else None
     percent = [Cell(f"{100 * share:.1f}") for share in shares]
-    # What costs more is worse: the glyph tells of the cost.
-    return [Cell(us(a)), Cell(us(b)), Cell(f"{change}{_glyph(mark)}"), *percent]
-
-
-def _glyph(mark: Mark | None) -> str:
-    return {"bad": " ▲", "good": " ▼"}.get(mark or "", "")
+    return [Cell(us(a)), Cell(us(b)), Cell(change, mark), *percent]
 
 
 def _parts(found: Explanation, name: str, title: str, parts: Sequence[Part], notes: list[str]) -> Grid | None:
@@ -134,8 +129,8 @@ def _parts(found: Explanation, name: str, title: str, parts: Sequence[Part], not
     grid = _grid(found, name, title, ["A", "B", "change", "what it is"], "part")
     for part in parts:
         mark: Mark | None = ("bad" if (part.change or 0) > 0 else "good") if part.is_clear else None
-        texts = (us(part.a), us(part.b), f"{change_text(part)}{_glyph(mark)}", part.quality)
-        grid.rows.append((part.label, [Cell(text) for text in texts]))
+        cells = [Cell(us(part.a)), Cell(us(part.b)), Cell(change_text(part), mark), Cell(part.quality)]
+        grid.rows.append((part.label, cells))
     said = "; ".join(f"{part.label}: {part.where}" for part in parts if part.where)
     grid.notes = [
         *notes,
@@ -147,7 +142,7 @@ def _parts(found: Explanation, name: str, title: str, parts: Sequence[Part], not
 
 def _grid(found: Explanation, name: str, title: str, columns: list[str], head: str) -> Grid:
     where = f"{found.setup}.{found.step}"
-    return Grid(f"explained.{name}.{where}", f"{title}: {found.step}, {found.setup}", head, columns)
+    return Grid(f"explained.{name}.{where}", f"{title}: {found.step}, {found.setup}", head, columns, words=CHANGE_WORDS)
 
 
 def _samples(found: Explanation) -> str:

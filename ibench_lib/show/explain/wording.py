@@ -90,11 +90,11 @@ def _rate(found: Explanation) -> list[str]:
     if rate.difference is None:
         return [f"{found.rate_label}: {ratio_text(rate)}, of {count(len(found.runs[0]), 'run')} and "
                 f"{count(len(found.runs[1]), 'run')}; the noise is unknown."]  # fmt: skip
-    said = f"{found.rate_label} of B: {ratio_text(rate)} of A's"
+    text = f"{found.rate_label} of B: {ratio_text(rate)} of A's"
     if not rate.is_clear:
-        said += ", no difference found"
+        text += ", no difference found"
     both = f"CPU per operation {ratio_text(cost)}, CPU in use {ratio_text(use)}"
-    return [f"{': '.join([said, *_way(found)]).rstrip('.')}. {both}."]
+    return [f"{': '.join([text, *_way(found)]).rstrip('.')}. {both}."]
 
 
 def _way_of_rate(found: Explanation) -> list[str]:
@@ -135,27 +135,27 @@ def _cpu(found: Explanation) -> list[str]:
 
 def profile_statements(found: Explanation) -> list[str]:
     """What may be said by the profiles of the server."""
-    said = []
+    sentences = []
     functions = [one for one in found.self_costs if one.cost.is_clear and not one.moved]
     if functions:
-        said.append(
+        sentences.append(
             f"{_whole(found.server)}By function, in microseconds and without what it calls: "
             f"{_first([f'{one.cost.name} {change_text(one.cost)}' for one in functions], ', ')}."
         )
     elif any(one.cost.difference for one in found.self_costs):
-        said += _without_own_time(found)
+        sentences += _without_own_time(found)
     moved = [f"{one.cost.name} {change_text(one.cost)}, while {around_text(one.around)}"
              for one in found.self_costs if one.around and one.moved]  # fmt: skip
     if moved:
-        said.append(f"Cost that only moved from one function to another: {_first(moved)}.")
+        sentences.append(f"Cost that only moved from one function to another: {_first(moved)}.")
     untold = [f"{one.cost.name}: {around_text(one.around)}" for one in functions if one.around]
     if untold:
-        said.append(f"It cannot be told whether work was added or only moved: {_first(untold)}.")
+        sentences.append(f"It cannot be told whether work was added or only moved: {_first(untold)}.")
     parts = sorted((one for one in found.subsystems if one.is_clear), key=lambda one: -abs(one.change))
     if parts:
         items = [f"{one.name} {change_text(one)}" for one in parts[:_NAMED]]
-        said.append(f"Parts of the server: {', '.join(items)}.")
-    return said
+        sentences.append(f"Parts of the server: {', '.join(items)}.")
+    return sentences
 
 
 def _whole(server: PartCost | None) -> str:

@@ -43,16 +43,16 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
     rule = f"by more than {_SECONDS:.0f} s and by more than {_PCT:.0f} % of the fastest client's time"
     if apart:
         items = [f"{_item(*found)} with {found[5]} in {found[3]}, {found[4]}" for found in apart]
-        said = f"The clients' finish times differ {rule}: {shortened(items)}."
+        text = f"The clients' finish times differ {rule}: {shortened(items)}."
     else:
         *_, setup, step, name = spread[0]
         of_median = " in the median run" if spread[0][2] > 1 else ""
-        said = (
+        text = (
             f"In no step did the clients' finish times differ {rule}{of_median} ({extent(judged)}). The largest "
             f"relative difference is {_item(*spread[0])}: {name} in {setup}, {step}."
         )
     more = [f"Single runs in which they differ by more than that: {shortened(alone)}."] if alone else []
-    return [said, *more, *unfinished(fairness)]
+    return [text, *more, *unfinished(fairness)]
 
 
 def _is_apart(pct: float, seconds: float) -> bool:

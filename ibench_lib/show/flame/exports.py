@@ -80,12 +80,12 @@ def pprof(side: Side) -> bytes:
 
 # The wire format of Protocol Buffers: a key (field number and type), then a varint, or a length and as many bytes.
 def _varint(value: int) -> bytes:
-    found = bytearray()
+    content = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        content.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    content.append(value)
+    return bytes(content)
 
 
 def _number(field: int, value: int) -> bytes:

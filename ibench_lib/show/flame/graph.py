@@ -20,7 +20,8 @@ from ibench_lib.show.flame import exports
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.theme import Mark
+from ibench_lib.show.kit.pieces import FLAME_GRAPH, Html, Piece, SavedFile
+from ibench_lib.show.kit.theme import CHANGE_WORDS, Mark
 from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
 MOST_BYTES = 900_000
@@ -29,7 +30,7 @@ MOST_FUNCTIONS = 50
 _PLAIN_BYTES = 50_000
 _ALL = 10**9
 _TESTED = (
-    "▼ more CPU, ▲ less CPU in B: the interval of the change of own CPU excludes 0, with all functions judged "
+    "more, less: CPU in B; the interval of the change of own CPU excludes 0, with all functions judged "
     f"together. These come first. A function with fewer than {LEAST_SAMPLES} samples has no interval."
 )
 _NO_FUNCTION = {CUT_OFF, SMALL, NOT_TOLD_APART}
@@ -93,17 +94,18 @@ def _weighed(sides: Sequence[Side]) -> list[dict[Stack, tuple[int, float]]]:
     return [{path: (samples, 0.0) for path, (samples, _) in side.paths.items()} for side in sides]
 
 
-def markup(graph: Graph, palette: str = "default") -> str:
+def markup(graph: Graph, palette: str = "default") -> Html:
     """The figure with what is to be known of its sides."""
     colours = theme.palette(palette)
     sides = (("more", colours.paints("bad")), ("less", colours.paints("good")))
     style = ";".join(f"--{name}:{fill};--{name}-ink:{ink}" for name, (fill, ink) in sides)
     told = "".join(f"<p>{html.escape(line)}</p>" for line in facts(graph))
     title = html.escape(graph.title)
-    return (
+    return Html(
         f'<figure class="flame" id="{graph.name}" style="{style}"><figcaption>{title}</figcaption>'
         f'<div class="facts">{told}</div><div class="drawn" data-title="{title}"></div>'
-        f'<script type="application/gzip">{content(graph)}</script></figure>'
+        f'<script type="application/gzip">{content(graph)}</script></figure>',
+        FLAME_GRAPH,
     )
 
 
@@ -202,7 +204,7 @@ def functions_table(graph: Graph) -> Grid:
         columns = [graph.unit, "%", graph.unit, "%", "samples"]
         spanners = [("own", [0, 1]), ("with callees", [2, 3])]
     title = f"The {len(top)} functions {what} in {graph.where}" + ("" if two else f": {graph.sides[0].short}")
-    grid = Grid(f"functions.{graph.name}", title, "function", columns, spanners=spanners)
+    grid = Grid(f"functions.{graph.name}", title, "function", columns, spanners=spanners, words=CHANGE_WORDS)
     totals = graph.trie.totals_us[0] if graph.in_us else [float(one) for one in graph.trie.totals[0]]
     for name in top:
         cells: list[Cell] = []
@@ -262,31 +264,34 @@ def _by_function(graph: Graph) -> tuple[dict[str, list[float]], dict[str, list[f
 
 def files(graph: Graph, step: str) -> list[tuple[str, bytes]]:
     """Name and content of the files of a graph, for other tools."""
-    found = []
+    named = []
     letters = "AB" if len(graph.sides) > 1 else " "
     for letter, side in zip(letters, graph.sides, strict=False):
         name = html_id(f"{letter} {side.name} {step}".strip())
-        found += [(f"{name}.folded", exports.folded(side)), (f"{name}.pb.gz", exports.pprof(side))]
+        named += [(f"{name}.folded", exports.folded(side)), (f"{name}.pb.gz", exports.pprof(side))]
     both = html_id(" ".join([*(side.name for side in graph.sides), step]))
     if len(graph.sides) > 1:
-        found.insert(2, (f"{both}.folded", exports.folded_both(*graph.sides)))
-    found.append((f"{both}.speedscope.json", exports.speedscope(graph.sides)))
-    return found
+        named.insert(2, (f"{both}.folded", exports.folded_both(*graph.sides)))
+    named.append((f"{both}.speedscope.json", exports.speedscope(graph.sides)))
+    return named
 
 
-def links(named: Iterable[tuple[str, bytes]], room: int = MOST_BYTES) -> str:
+def links(named: Iterable[tuple[str, bytes]], room: int = MOST_BYTES) -> Html:
     """Links that save files, in their order, the longest left out where together they need more than `room` bytes."""
     packed = []
     for name, plain in named:
         zipped = len(plain) > _PLAIN_BYTES and not name.endswith(".gz")
         body = gzip.compress(plain, 9, mtime=0) if zipped else plain
         packed.append((f"{name}.gz" if zipped else name, base64.b64encode(body).decode()))
-    lines = {}
+    lines: dict[str, Piece] = {}
     for name, data in sorted(packed, key=lambda one: len(one[1])):
         room -= len(data)
-        said = html.escape(f"{name}, {len(data) * 3 / 4e3:,.1f} kB")
+        says = f"{name}, {len(data) * 3 / 4e3:,.1f} kB"
+        said = html.escape(says)
         kind = "application/gzip" if name.endswith(".gz") else "text/plain;charset=utf-8"
         link = f'<a class="data" download="{html.escape(name)}" href="data:{kind};base64,{data}">Save {said}</a>'
-        lines[name] = link if room >= 0 else f'<span class="said">{said}: left out because it is too long here.</span>'
-    items = "".join(f"<li>{lines[name]}</li>" for name, _ in packed)
-    return f"<p>For other tools (folded stacks, pprof, speedscope), with whole names:</p><ul>{items}</ul>"
+        left_out = f'<span class="said">{said}: left out because it is too long here.</span>'
+        lines[name] = SavedFile(says, link) if room >= 0 else left_out
+    items = (Html("<li>", lines[name], "</li>") for name, _ in packed)
+    head = "<p>For other tools (folded stacks, pprof, speedscope), with whole names:</p><ul>"
+    return Html(head, *items, "</ul>")

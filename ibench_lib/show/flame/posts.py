@@ -146,9 +146,9 @@ def _drawn(graphs: list[tuple[str, Graph]], palette: str) -> list[Item]:
     for step, graph in graphs:
         figure = markup(graph, palette)
         table = replace(functions_table(graph), palette=palette)
-        items += [Html(figure), Html('<details class="fold"><summary>The functions as a table</summary>'), table]
-        saved = links(files(graph, step), MOST_BYTES - len(figure))
-        items.append(Html(f"</details><details><summary>Files of this profile</summary>{saved}</details>"))
+        items += [figure, Html('<details class="fold"><summary>The functions as a table</summary>'), table]
+        saved = links(files(graph, step), MOST_BYTES - len(figure.markup))
+        items.append(Html("</details><details><summary>Files of this profile</summary>", saved, "</details>"))
     return items
 
 

@@ -39,7 +39,7 @@ _MOST_COSTS = 2
 def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order: str = "version") -> list[str]:
     """Which releases there are of each flavour, in what else than their release they differ, which have no place."""
     history = history_of(release_points, builds, order)
-    said = []
+    sentences = []
     for flavour in dict.fromkeys(line.flavour for line in history.lines):
         lines = [line for line in history.lines if line.flavour == flavour]
         known = {build.name: build for line in lines for build in line.builds}
@@ -51,72 +51,74 @@ def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order
             in_order.sort(key=lambda build: (build.dated and build.dated.day, build.release, build.name))
         releases = count(len({build.release for build in in_order}), "release")
         builds_of = "" if len(in_order) == len({build.release for build in in_order}) else f"{len(in_order)} builds of "
-        said.append(f"{flavour}: {builds_of}{releases}, {named(in_order)}.")
-        said += _same_release(in_order)
-        said += [
+        sentences.append(f"{flavour}: {builds_of}{releases}, {named(in_order)}.")
+        sentences += _same_release(in_order)
+        sentences += [
             f"The runs of {build.name} used {len(build.build_ids)} binaries (build ids {joined(build.build_ids)}), "
             "which may have been built differently."
             for build in in_order
             if len(build.build_ids) > 1
         ]
-        said += _unlike(neighbours)
+        sentences += _unlike(neighbours)
     if len({line.flavour for line in history.lines}) > 1:
-        said.append("Releases of different flavours are not compared with each other.")
+        sentences.append("Releases of different flavours are not compared with each other.")
     if history.undated:
         names = joined(history.undated)
         several = len(history.undated) > 1
         dates, them = ("release dates", "them") if several else ("release date", "it")
-        said.append(
+        sentences.append(
             f"The {dates} of {names} {'are' if several else 'is'} not known, so this history, which is ordered by "
             f"date, does not include {them}."
         )
     if history.unplaced:
-        said.append(f"Left out, because they have no place in the order of releases: {'; '.join(history.unplaced)}.")
-    return said
+        sentences.append(
+            f"Left out, because they have no place in the order of releases: {'; '.join(history.unplaced)}."
+        )
+    return sentences
 
 
 @asks("release_points", "builds")
 def release_rate_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order: str = "version") -> list[str]:
     """What changed in rates, and which costs with them; where no change was found, or nothing can be said."""
     history = history_of(release_points, builds, order)
-    said = []
+    sentences = []
     for line in history.lines:
         mine = [one for one in history.changes if one.experiment == line.label and series_of(one)[2] == RATE]
         steps = steps_in(history.points.filter(pl.col("line") == line.label))
         for step in steps:
-            said += [_sentence(history, line, step, one) for one in history.found(line.label, step, RATE)]
-        said += _without_change(line, steps, mine)
-        said += [_doubt(history, line, one) for one in mine if doubtful(one)]
-        said += _cannot_say(line, mine)
-    return said
+            sentences += [_sentence(history, line, step, one) for one in history.found(line.label, step, RATE)]
+        sentences += _without_change(line, steps, mine)
+        sentences += [_doubt(history, line, one) for one in mine if doubtful(one)]
+        sentences += _cannot_say(line, mine)
+    return sentences
 
 
 @asks("release_points", "builds")
 def release_cost_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order: str = "version") -> list[str]:
     """What changed in the costs of operations: the largest changes of each step."""
     history = history_of(release_points, builds, order)
-    said = []
+    sentences = []
     for line in history.lines:
         mine = [one for one in history.changes if one.experiment == line.label and series_of(one)[2] != RATE]
         for step in steps_in(history.points.filter(pl.col("line") == line.label)):
             found = [one for one in mine if one.step == step and one.verdict in FOUND]
             found.sort(key=lambda one: -abs(math.log(one.ratio or 1)))
             items = [_cost(history, line, one) for one in found]
-            said += [f"{line.label}, {step}: {shortened(items)}."] if items else []
+            sentences += [f"{line.label}, {step}: {shortened(items)}."] if items else []
         quiet = [one for one in mine if one.verdict not in (*FOUND, "abstains") and one.mde is not None]
         if quiet and not any(one.verdict in FOUND for one in mine):
             number = count(len(quiet), "series", "series")
             chance = sum(map(doubtful, quiet))
             by_chance = f"; in {chance} of them there is a step that may be due to chance" if chance else ""
-            said.append(
+            sentences.append(
                 f"{line.label}: no change found in the costs of operations ({number}){by_chance}"
                 f"{smallest_within([math.log1p(one.mde or 0.0) for one in quiet])}."
             )
-        said += _cannot_say(line, mine)
+        sentences += _cannot_say(line, mine)
     if history.untested:
         items = [f"{column} in {line}, {step}" for line, step, column in history.untested]
-        said.append(f"Not judged, because some values are 0: {shortened(items)}.")
-    return said
+        sentences.append(f"Not judged, because some values are 0: {shortened(items)}.")
+    return sentences
 
 
 @asks("release_points", "builds")
@@ -124,14 +126,14 @@ def release_gap_statements(release_points: pl.DataFrame, builds: pl.DataFrame, o
     """What is in no series: releases that missed a target, runs and steps that say nothing of the server."""
     history = history_of(release_points, builds, order)
     rates = history.points.filter(pl.col("column") == RATE)
-    said = []
+    sentences = []
     for line in history.lines:
         of_line = rates.filter(pl.col("line") == line.label)
         for step in steps_in(of_line):
             rows = of_line.filter(pl.col("step") == step)
-            said += _missed(line, step, rows)
+            sentences += _missed(line, step, rows)
             if rows.filter(pl.col("build") == line.base.name)["value"].is_null().all():
-                said.append(
+                sentences.append(
                     f"{line.label}, {step}: {line.base.text} has no value in this step, so there are no ratios and the "
                     "chart has no line for the step."
                 )
@@ -142,8 +144,8 @@ def release_gap_statements(release_points: pl.DataFrame, builds: pl.DataFrame, o
                 f"{name} in {step} ({count(number, 'run')})"
                 for name, step, number in rows.group_by("build", "step", maintain_order=True).len().rows()
             ]
-            said.append(f"{line.label}: left out, because {problem}: {shortened(items)}.")
-    return said or (["No release is left out of any step."] if history.lines else [])
+            sentences.append(f"{line.label}: left out, because {problem}: {shortened(items)}.")
+    return sentences or (["No release is left out of any step."] if history.lines else [])
 
 
 def _same_release(builds: Sequence[Build]) -> list[str]:
@@ -203,14 +205,14 @@ def _chance(share: float) -> str:
 
 def _costs_with(history: History, line: Line, change: Change) -> str:
     """The costs of an operation that changed at the same release, and the other way round than the rate."""
-    found = [
+    costs = [
         one for one in history.changes
         if (one.experiment, one.step, one.after) == (line.label, change.step, change.after) and one.verdict in FOUND
         and series_of(one)[2] != RATE and one.operation is None and METRICS[one.metric].better == "lower"
         and (one.ratio or 1.0) != 1.0 and ((one.ratio or 1.0) < 1) == ((change.ratio or 1.0) > 1)
     ]  # fmt: skip
-    found.sort(key=lambda one: -abs(math.log(one.ratio or 1.0)))
-    items = [f"{METRICS[one.metric].label} {factor_text(one.ratio or 1.0)}x" for one in found[:_MOST_COSTS]]
+    costs.sort(key=lambda one: -abs(math.log(one.ratio or 1.0)))
+    items = [f"{METRICS[one.metric].label} {factor_text(one.ratio or 1.0)}x" for one in costs[:_MOST_COSTS]]
     return f" (with {joined(items)})" if items else ""
 
 
@@ -248,15 +250,15 @@ def _without_change(line: Line, steps: Sequence[str], changes: Sequence[Change])
     for one in changes:
         if one.step not in told and one.mde is not None:
             limits["same" if one.verdict == "same" else "unclear"][one.step] = one.mde
-    said = []
+    sentences = []
     for kind, of_step in limits.items():
         changes_in = {step: change_text(math.log1p(of_step[step])) for step in steps if step in of_step}
         if changes_in and kind == "same":
             items = [f"{change} or more in {step}" for step, change in changes_in.items()]
-            said.append(f"{line.label}: no change of {joined(items)} ({POWERED}).")
+            sentences.append(f"{line.label}: no change of {joined(items)} ({POWERED}).")
         elif changes_in:
-            said.append(f"{line.label}, {joined(list(changes_in))}: no change found{smallest_said(changes_in)}.")
-    return said
+            sentences.append(f"{line.label}, {joined(list(changes_in))}: no change found{smallest_said(changes_in)}.")
+    return sentences
 
 
 def _cannot_say(line: Line, changes: Sequence[Change]) -> list[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
-
 import polars as pl
 
 from ibench_lib.analysis.history import RATE, History, steps_in
 from ibench_lib.base.wording import joined
 from ibench_lib.show.kit.display import Html
-from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, strips
+from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, below_each_other, strips
 
 
 def release_strips(history: History, palette: str = "default") -> Html:
@@ -34,7 +32,7 @@ def release_strips(history: History, palette: str = "default") -> Html:
             title = f"{chart.label}: {step}, {of_step['rate_label'][0]}"
             titled.append((title, rows))
     if not titled:
-        return Html("")
+        return Html()
     note = f"Each dot: the ratio to {joined(list(bases))}, with its interval. {FILLED}"
     note += arrows_said(row for _, rows in titled for row in rows)
-    return Html(f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{html.escape(note)}</p>')
+    return below_each_other(strips(titled, palette), note)

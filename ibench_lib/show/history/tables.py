@@ -86,8 +86,8 @@ def release_rates_to_base(frame: pl.DataFrame, history: History) -> Grid:
     for build in line.builds:
         cells = [_to_base(rates.of(step, RATE, build), history, (line.label, step, RATE, build.name)) for step in steps]
         grid.rows.append((_base_text(line, build), cells))
-    found = {(step, RATE): step for step in steps}
-    grid.notes = _base_notes(frame, history, line, found)
+    shown = {(step, RATE): step for step in steps}
+    grid.notes = _base_notes(frame, history, line, shown)
     return grid
 
 
@@ -100,13 +100,13 @@ def release_rates_to_before(frame: pl.DataFrame, history: History) -> Grid:
     for _, build in pairwise(line.builds):
         cells = []
         for step in steps:
-            found = history.to_before.get((line.label, step, RATE, build.name))
-            cells.append(_ratio_cell(rates.of(step, RATE, build), found, _MARKS.get(changes.get((step, build.name)))))
+            ratio = history.to_before.get((line.label, step, RATE, build.name))
+            cells.append(_ratio_cell(rates.of(step, RATE, build), ratio, _MARKS.get(changes.get((step, build.name)))))
         grid.rows.append((build.text, cells))
     shown = [one for (of, *_), one in history.to_before.items() if of == line.label]
     grid.notes = [
-        "▲ ▼: the history of the step has a change at this release (see the sentences above). The mark belongs to that "
-        "change, not to this ratio alone.",
+        "better, worse: the history of the step has a change at this release (see the sentences above). The mark "
+        "belongs to that change, not to this ratio alone.",
         *(["[low, high] is the 95 % interval of a ratio of geometric means."] if any(one.p for one in shown) else []),
         *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in shown) else []),
     ]
@@ -119,8 +119,8 @@ def release_reasons(frame: pl.DataFrame, history: History) -> Grid:
     line, places = history.line(frame["line"][0]), []
     for step in steps_in(frame):
         for build in line.builds:
-            found = history.to_base.get((line.label, step, RATE, build.name))
-            places += [(step, build)] if found is not None and found.is_clear else []
+            ratio = history.to_base.get((line.label, step, RATE, build.name))
+            places += [(step, build)] if ratio is not None and ratio.is_clear else []
     of_line = [column for column in columns_of_costs(frame) if METRICS[column.partition(" ")[0]].of == "step"]
     clear = [
         column for column in of_line
@@ -148,8 +148,8 @@ def release_reasons(frame: pl.DataFrame, history: History) -> Grid:
 
 
 def _is_clear(history: History, place: tuple[str, str, str, str]) -> bool:
-    found = history.to_base.get(place)
-    return found is not None and found.is_clear
+    ratio = history.to_base.get(place)
+    return ratio is not None and ratio.is_clear
 
 
 @answers("release_points", "No cost was captured.", by=["step", "line"], heading="step", anchor="costs")
@@ -231,7 +231,7 @@ def _none(rows: pl.DataFrame) -> Cell:
     if rows.is_empty():
         return Cell("no value", "status")
     if rows["missed"].any():
-        return Cell("missed its target", "sla_failed")
+        return Cell("target", "sla_failed")
     problems = rows["problem"].drop_nulls().unique().sort().to_list()
     return Cell(_LEFT_OUT.get(problems[0], "not complete") if problems else "not captured", "status")
 
@@ -239,12 +239,12 @@ def _none(rows: pl.DataFrame) -> Cell:
 def _to_base(rows: pl.DataFrame, history: History, place: tuple[str, str, str, str]) -> Cell:
     """A ratio to the base, marked where it is clear and cannot be one of hosts or of time."""
     label, _, column, name = place
-    line, found = history.line(label), history.to_base.get(place)
+    line, ratio = history.line(label), history.to_base.get(place)
     if name == line.base.name:
         if rows["value"].is_null().all():
             return _none(rows)
         return Cell("1.00") if any(other[:3] == place[:3] for other in history.to_base) else Cell("-", "status")
-    return _ratio_cell(rows, found, _mark(found, column) if line.unfit is None else None)
+    return _ratio_cell(rows, ratio, _mark(ratio, column) if line.unfit is None else None)
 
 
 def _mark(found: Ratio | None, column: str) -> Mark | None:
@@ -276,20 +276,24 @@ def _runs_note(frame: pl.DataFrame) -> str:
 
 def _base_notes(frame: pl.DataFrame, history: History, line: Line, shown: Mapping[tuple[str, str], str]) -> list[str]:
     """What stands next to ratios to the base; `shown` has the heads of the places (step, column)."""
-    found = {place: one for place, one in history.to_base.items() if place[0] == line.label and place[1:3] in shown}
+    ratios = {place: one for place, one in history.to_base.items() if place[0] == line.label and place[1:3] in shown}
     limits = {
-        head: detectable_said([one for place, one in found.items() if place[1:3] == of]) for of, head in shown.items()
+        head: detectable_said([one for place, one in ratios.items() if place[1:3] == of]) for of, head in shown.items()
     }
     known = [f"{head} {limit}" for head, limit in limits.items() if limit]
-    marks = f"▲ ▼ better or worse: above {BETTER} or below {WORSE} of the oldest release, and not by chance."
+    marks = f"better, worse: above {BETTER} or below {WORSE} of the oldest release, and not by chance."
     if line.unfit:
-        marks = f"No ▲ or ▼ in this history: {line.unfit}."
+        marks = f"Nothing is marked in this history: {line.unfit}."
     return [
         _runs_note(frame),
-        *filter(None, [method_said(found.values())]),
+        *filter(None, [method_said(ratios.values())]),
         *([f"{DETECTABLE} {', '.join(known)}."] if known and not line.unfit else []),
-        *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in found.values()) else []),
-        *(["A ratio without an interval comes from one run; its noise is unknown."] if _single(found.values()) else []),
+        *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in ratios.values()) else []),
+        *(
+            ["A ratio without an interval comes from one run; its noise is unknown."]
+            if _single(ratios.values())
+            else []
+        ),
         marks,
     ]
 
@@ -300,6 +304,6 @@ def _single(ratios: Iterable[Ratio]) -> bool:
 
 def _meanings(columns: Sequence[str]) -> str:
     metrics = [METRICS[column.partition(" ")[0]] for column in columns]
-    said = dict.fromkeys(f"{one.name}: {one.doc}" for one in metrics if one.of == "step")
+    meanings = dict.fromkeys(f"{one.name}: {one.doc}" for one in metrics if one.of == "step")
     p99 = ["p99: 99 % of the responses took no longer"] if any(one.of == "operation" for one in metrics) else []
-    return f"{'; '.join([*said, *p99])}."
+    return f"{'; '.join([*meanings, *p99])}."

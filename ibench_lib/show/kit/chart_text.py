@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import capital, count
 
 _KINDS = {"scatter": "line", "bar": "bar", "heatmap": "heat map", "histogram": "bar", "box": "box"}
 _TYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}
@@ -30,16 +30,16 @@ def describe(figure: dict[str, Any]) -> str:
     if not traces and (notes := [_plain(note["text"]) for note in layout.get("annotations", []) if note.get("text")]):
         return f"Empty chart: {'; '.join(notes)}."
     kinds = list(dict.fromkeys(_KINDS.get(trace.get("type", "scatter"), "other") for trace in traces))
-    said = [f"{_capital(' and '.join(kinds) or 'empty')} chart."]
+    sentences = [f"{capital(' and '.join(kinds) or 'empty')} chart."]
     for axis, name in (("x", "horizontally"), ("y", "vertically")):
         titles = dict.fromkeys(_plain(title) for title in _axis_titles(layout, axis))
         if titles:
-            said.append(f"{_capital(name)}: {', '.join(titles)}.")
+            sentences.append(f"{capital(name)}: {', '.join(titles)}.")
     lines = [line for trace in traces for line in _lines(trace) if line]
-    said += lines[:MOST_LINES]
+    sentences += lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
-        said.append(f"And {len(lines) - MOST_LINES} more.")
-    return " ".join(said)
+        sentences.append(f"And {len(lines) - MOST_LINES} more.")
+    return " ".join(sentences)
 
 
 def _axis_titles(layout: dict[str, Any], axis: str) -> Iterable[str]:
@@ -55,12 +55,12 @@ def _lines(trace: dict[str, Any]) -> Iterable[str]:
     """A line of a chart is one in words, a heat map has one for each of its rows."""
     name = _plain(trace.get("name") or "")
     if trace.get("type") != "heatmap":
-        y = _values(trace.get("y"))
+        y = values_of(trace.get("y"))
         lies = any(isinstance(value, str) for value in y)  # names from top to bottom, numbers from left to right
-        return [_line(name, _values(trace.get("x")) if lies else y)]
+        return [_line(name, values_of(trace.get("x")) if lies else y)]
     meta, rows = trace.get("meta"), trace.get("customdata")
     if isinstance(meta, dict) and isinstance(rows, list):
-        labels = map(_plain, _values(trace.get("y")))
+        labels = map(_plain, values_of(trace.get("y")))
         # A row without cells is a heading.
         return [_line(f"{name}, {label}", row, meta[UNIT]) for label, row in zip(labels, rows, strict=True) if row]
     # What a colour stands for is not known: its number is the scale's, not the reader's.
@@ -76,20 +76,19 @@ def _line(name: str, found: Iterable[Any], unit: str = "") -> str:
     low, high = _number(min(values)), _number(max(values))
     what = (f"{low}" if low == high else f"from {low} to {high}") + (f" {unit}" if unit else "")
     points = count(len(values), "point")
-    return f"{name}: {points}, {what}." if name else f"{_capital(points)}, {what}."
+    return f"{name}: {points}, {what}." if name else f"{capital(points)}, {what}."
 
 
-def _values(found: Any) -> list[Any]:
-    """The values of an array of plotly's JSON, which may be base64 of numbers."""
+def values_of(found: Any) -> list[Any]:
+    """The values of an array of plotly's JSON, which may be base64 of numbers; None where a value is missing."""
     if isinstance(found, dict) and "bdata" in found:
         numbers = array(_TYPES.get(str(found.get("dtype")), "d"))
         numbers.frombytes(base64.b64decode(found["bdata"]))
         if sys.byteorder == "big":
             numbers.byteswap()
-        return [value for value in numbers if value == value]
+        return [value if value == value else None for value in numbers]
     if isinstance(found, list | tuple):
-        rows = chain.from_iterable(value if isinstance(value, list) else [value] for value in found)
-        return [value for value in rows if value is not None]
+        return list(chain.from_iterable(value if isinstance(value, list) else [value] for value in found))
     return []
 
 
@@ -100,7 +99,3 @@ def _plain(text: Any) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

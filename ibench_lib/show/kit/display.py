@@ -20,11 +20,13 @@ from ibench_lib.analysis import frames
 from ibench_lib.analysis.run_warnings import KindOfWarning, kinds_of_warnings, runs_warned
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
-from ibench_lib.base.wording import count, joined
+from ibench_lib.base.wording import capital, count, joined
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.show.kit.drawing import Drawing, drawing_of
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.pieces import Html as Html
+from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.kit.statements import Statement
 
 MOST_OPEN = 8
@@ -36,16 +38,6 @@ _MOST_KINDS = 3
 
 _MOST_SAID = 5
 """Sentences on one subject that a page shows unfolded, at most."""
-
-
-@dataclass(frozen=True)
-class Html:
-    """A piece of HTML that this library made, with all text in it escaped."""
-
-    markup: str
-
-    def _repr_html_(self) -> str:
-        return self.markup
 
 
 class Asker(Protocol):
@@ -111,12 +103,18 @@ def draw(
     declared: dict[str, Any] = getattr(first, "shown", {})
     if frame is None:
         frame = post.ask(first.answers)
-    if options.pop("long", getattr(first, "long", False)):
+    is_long = options.pop("long", getattr(first, "long", False))
+    if is_long:
         frame = long_steps(post, frame)
     given = {"base": post.bases, "palette": post.palette, "a": post.bases.first, "b": getattr(post, "other", "")}
     asked: dict[str, str] = getattr(first, "asked", {})
     given |= {name: post.ask(question) for name, question in asked.items() if name not in options}
-    return _each(frame, functions, given, **(_SHOWN | declared | options))
+    shown = _SHOWN | declared | options
+    words: dict[str, str] = {}
+    if is_long and shown["heading"] == "step":  # its rates are asked for anyway
+        rates = post.ask("step_throughput")
+        words = {step: frames.step_text(rates, step, "{words}") for step in frames.steps_of(rates)}
+    return _each(frame, functions, given, words, **shown)
 
 
 _SHOWN = {"by": "setup", "heading": None, "anchor": "", "nothing": "Nothing to show.", "fold": False}
@@ -147,13 +145,16 @@ def each(
     options : passed to each function.
     """
     given = {"palette": palette}
-    return _each(frame, functions, given, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options)
+    return _each(
+        frame, functions, given, {}, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options
+    )
 
 
 def _each(
     frame: pl.DataFrame,
     functions: Sequence[Callable[..., Grid | go.Figure]],
     given: Mapping[str, Any],
+    words: Mapping[str, str],
     *,
     by: str | Sequence[str],
     heading: str | None,
@@ -162,7 +163,7 @@ def _each(
     fold: bool | str,
     **options: Any,
 ) -> Shown:
-    """As `each`; of `given`, each function gets what it has a parameter for."""
+    """As `each`; of `given`, each function gets what it has a parameter for. `words` are those of headings."""
     if frame.is_empty():
         return Shown((sentence(nothing),), names_of(frame))
     parts: dict[str, list[Item]] = {}
@@ -179,14 +180,22 @@ def _each(
     )
     items: list[Item] = []
     for value, below in parts.items():
-        head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""
+        head = _heading(value, anchor, words.get(value, value)) if heading else ""
         if folded:
-            said = fold if isinstance(fold, str) else _what(below)
-            summary = f'{head} <span class="what">{html.escape(said)}</span>'
+            what = fold if isinstance(fold, str) else _what(below)
+            summary = f'{head} <span class="what">{html.escape(what)}</span>'
             items += [Html(f'<details class="fold"><summary>{summary}</summary>'), *below, Html("</details>")]
         else:
             items += [*([Html(head)] if head else []), *below]
     return Shown(tuple(items), names_of(frame))
+
+
+def _heading(value: str, anchor: str, words: str) -> str:
+    """What a part is in words, if they are other ones, before its name: a table of contents has the name only."""
+    text = html.escape(value)
+    if words != value:
+        text = f'<span class="words">{html.escape(capital(words))} · </span><span class="code">{text}</span>'
+    return f'<h3 id="{html_id(f"{value}.{anchor}")}">{text}</h3>'
 
 
 def _coloured(item: Item, palette: str) -> Item:
@@ -218,13 +227,13 @@ def middle_runs(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
 def _what(items: Sequence[Item]) -> str:
     """2 charts and 1 table."""
     charts = sum(isinstance(item, go.Figure | Drawing) for item in items)
-    found = ((charts, "chart"), (len(items) - charts, "table"))
-    return joined([count(number, word) for number, word in found if number])
+    kinds = ((charts, "chart"), (len(items) - charts, "table"))
+    return joined([count(number, word) for number, word in kinds if number])
 
 
 def sentence(text: str, *questions: str) -> Html:
     """One paragraph of plain text, with links to the questions that it rests on."""
-    return Html(f'<p class="said">{html.escape(text)}{sources(*questions)}</p>')
+    return Html(Sentence(text, sources(*questions), "said", "p"))
 
 
 def warnings(runs: pl.DataFrame) -> Html:
@@ -235,20 +244,20 @@ def warnings(runs: pl.DataFrame) -> Html:
     kinds = kinds_of_warnings(runs)
     if not kinds:
         return sentence("No run has a warning.", *names_of(runs))
-    lines = "".join(map(_kind_of_warning, kinds))
+    lines = Html(*map(_kind_of_warning, kinds))
     links = sources(*names_of(runs))
     if len(kinds) <= _MOST_KINDS:
-        return Html(f"<p>Warnings of the runs:{links}</p><ul>{lines}</ul>")
+        return Html(f"<p>Warnings of the runs:{links}</p><ul>", lines, "</ul>")
     summary = f"{len(kinds)} kinds of warnings in {runs_warned(runs)} of {count(len(runs), 'run')}"
-    return Html(f'<details class="fold"><summary>{summary}</summary><ul>{lines}</ul></details><p>{links}</p>')
+    return Html(f'<details class="fold"><summary>{summary}</summary><ul>', lines, f"</ul></details><p>{links}</p>")
 
 
-def _kind_of_warning(kind: KindOfWarning) -> str:
+def _kind_of_warning(kind: KindOfWarning) -> Html:
     """A line for one kind, which unfolds if it has several warnings."""
     if len(kind.texts) == 1:
-        return f"<li>{html.escape(str(kind))}</li>"
-    each = "".join(f"<li>{html.escape(f'{text} ({dbms})')}</li>" for text, dbms in kind.found)
-    return f"<li><details><summary>{html.escape(str(kind))}</summary><ul>{each}</ul></details></li>"
+        return Html(Sentence(str(kind)))
+    each = [Sentence(f"{text} ({dbms})") for text, dbms in kind.found]
+    return Html(f"<li><details><summary>{html.escape(str(kind))}</summary><ul>", *each, "</ul></details></li>")
 
 
 def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Html:
@@ -258,23 +267,28 @@ def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Htm
     Each is marked with the questions whose answers it takes (`ibench_lib.show.kit.statements.asks`); it gets the
     `options` as well.
     """
-    lines: list[str] = []
-    folded: list[str] = []
+    lines: list[Sentence] = []
+    folded: list[Sentence] = []
     for subject in subjects:
         questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
         base = {"base": post.bases} if subject.takes_base else {}  # type: ignore[attr-defined]
         links = sources(*questions)
         for text in subject(*map(post.ask, questions), **base, **options):
-            loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""
+            loud = "loud" if isinstance(text, Statement) and text.loud else ""
             place = lines if loud or len(lines) < _MOST_SAID else folded
-            place.append(f"<li{loud}>{html.escape(text)}{links}</li>")
-    said = f'<ul class="statements">{"".join(lines)}</ul>' if lines else ""
+            place.append(Sentence(str(text), links, loud))
     if len(folded) == 1:
-        return Html(said.replace("</ul>", f"{folded[0]}</ul>"))
-    if folded:
-        more = f'<ul class="statements">{"".join(folded)}</ul>'
-        said += f'<details class="fold"><summary>{len(folded)} more sentences</summary>{more}</details>'
-    return Html(said)
+        lines, folded = [*lines, *folded], []
+    return listed_sentences(lines, folded)
+
+
+def listed_sentences(lines: Sequence[Sentence], folded: Sequence[Sentence] = ()) -> Html:
+    """A list of sentences, and below it a folded one."""
+    shown = Html('<ul class="statements">', *lines, "</ul>") if lines else Html()
+    if not folded:
+        return shown
+    summary = f'<details class="fold"><summary>{count(len(folded), "more sentence")}</summary>'
+    return Html(shown, summary, listed_sentences(folded), "</details>")
 
 
 def sources(*questions: str) -> str:

@@ -51,8 +51,8 @@ def drawn(function: Callable[_P, Drawing]) -> Callable[_P, go.Figure]:
 
 def drawing_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of a drawing if it is `drawn`, else the function itself."""
-    found: Callable[..., Any] = getattr(function, "drawing", function)
-    return found
+    drawing: Callable[..., Any] = getattr(function, "drawing", function)
+    return drawing
 
 
 def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,36 +11,31 @@ from markupsafe import Markup
 
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.theme import GLYPHS, Mark
+from ibench_lib.show.kit.theme import WORDS, Mark
 
 GRID_MIME = "application/vnd.ibench.table+json"
 """What a cell's output has of a table next to its HTML: `Grid.data`."""
 
-_BETWEEN = re.compile(r"(?<=[\dx])\s?(?:\[[^\]]{3,40}\]|\([^)]{1,20} to [^)]{1,20}\))(?=[ ▲▼✕†‡]*$)")
+_BETWEEN = re.compile(r"(?<=[\dx])\s?(?:\[[^\]]{3,40}\]|\([^)]{1,20} to [^)]{1,20}\))(?=[ †‡]*$)")
 """An interval or a range behind a figure, at the end of a cell."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its text and, if it stands out, why. The mark's glyph is added to the text."""
+    """One cell: its text and, if it stands out, why. The table adds the word of the mark to the text."""
 
     text: str
     mark: Mark | None = None
-
-    @property
-    def shown(self) -> str:
-        """The text with the glyph of its mark."""
-        glyph = GLYPHS.get(self.mark) if self.mark else None
-        return f"{self.text} {glyph}" if glyph else self.text
 
 
 @dataclass
 class Grid:
     """A table. All text is plain text: it is escaped, never read as HTML or Markdown.
 
-    A note that begins with the glyph of a mark explains marks: it is drawn where the table has one of them.
-    `spanners` are heads of several columns next to each other, with their places. `left` are the places of columns of
-    words, True: of all. `palette` names the colours of marks; a post's tables have those of the post.
+    `words` are those of its marks; empty where the texts of marked cells say it themselves. A note that begins with
+    such words and a colon explains them: it is drawn where the table has one of them. `spanners` are heads of several
+    columns next to each other, with their places. `left` are the places of columns of words, True: of all. `palette`
+    names the colours of marks; a post's tables have those of the post.
     """
 
     name: str
@@ -52,6 +47,7 @@ class Grid:
     spanners: Sequence[tuple[str, Sequence[int]]] = ()
     left: bool | Sequence[int] = False
     palette: str = "default"
+    words: Mapping[Mark, str] = field(default_factory=lambda: WORDS)
 
     def __post_init__(self) -> None:
         theme.palette(self.palette)  # a wrong name is an error where the table is made, not where it is drawn
@@ -70,7 +66,7 @@ class Grid:
     def data(self) -> dict[str, Any]:
         """The table as plain values for JSON, of which `grid_of` makes it again."""
         rows = [[head, [[cell.text, cell.mark] for cell in cells]] for head, cells in self.rows]
-        return {**vars(self), "rows": rows}
+        return {**vars(self), "rows": rows, "words": dict(self.words)}
 
     def markup(self, notes: Sequence[Markup] | None = None) -> Markup:
         """The table element. `notes` stand below it, each a `span`; None: its own ones."""
@@ -78,11 +74,11 @@ class Grid:
         body = Markup().join(self._row(head, cells, order) for head, cells in self.rows)
         if notes is None:
             notes = [Markup("<span>{}</span>").format(note) for note in self.shown_notes]
-        note = Markup('<tr class="gt_sourcenotes"><td class="gt_sourcenote" colspan="{}">{}</td></tr>')
+        note = Markup('<tr class="grid-notes"><td class="grid-note" colspan="{}">{}</td></tr>')
         below = Markup().join(note.format(1 + len(order), text) for text in notes)
         return Markup(
-            '<table class="gt_table" id="{}" aria-labelledby="{title}"><caption id="{title}">{}</caption>'
-            '<thead>{}</thead><tbody class="gt_table_body">{}</tbody>{}</table>'
+            '<table class="grid" id="{}" aria-labelledby="{title}"><caption id="{title}">{}</caption>'
+            '<thead>{}</thead><tbody class="grid-body">{}</tbody>{}</table>'
         ).format(
             self._id, self.title, heads, body, Markup("<tfoot>{}</tfoot>").format(below) if below else "",
             title=self.title_id,
@@ -104,7 +100,7 @@ class Grid:
 
     def _heads(self) -> tuple[list[int], Markup]:
         """Places of the columns in their order, those below one spanner next to each other; and the rows of heads."""
-        head = Markup('<th class="gt_col_heading gt_{}"{} scope="col">{}</th>')
+        head = Markup('<th class="grid-head grid-{}"{} scope="col">{}</th>')
 
         def of_column(place: int, rows: str) -> Markup:
             return head.format("left" if self._is_left(place) else "right", rows, self.columns[place])
@@ -113,12 +109,10 @@ class Grid:
             order = list(range(len(self.columns)))
             labels = Markup().join(of_column(place, "") for place in order)
             first = head.format("left", "", self.row_head)
-            return order, Markup('<tr class="gt_col_headings">{}{}</tr>').format(first, labels)
+            return order, Markup('<tr class="grid-heads">{}{}</tr>').format(first, labels)
         of = {place: (text, places) for text, places in self.spanners for place in places}
         two_rows = Markup(' rowspan="2"')
-        spanner = Markup(
-            '<th class="gt_center gt_column_spanner_outer"{}><span class="gt_column_spanner">{}</span></th>'
-        )
+        spanner = Markup('<th class="grid-center grid-spanner-cell"{}><span class="grid-spanner">{}</span></th>')
         order, upper, lower = [], [head.format("left", two_rows, self.row_head)], list[Markup]()
         for place in range(len(self.columns)):
             if place not in of:
@@ -130,30 +124,29 @@ class Grid:
                 of_columns = Markup(' colspan="{}" scope="colgroup"').format(len(places))
                 upper.append(spanner.format(of_columns if len(places) > 1 else Markup(' scope="col"'), text))
                 lower += [of_column(below, "") for below in places]
-        rows = '<tr class="gt_col_headings gt_spanner_row">{}</tr><tr class="gt_col_headings">{}</tr>'
+        rows = '<tr class="grid-heads grid-spanner-row">{}</tr><tr class="grid-heads">{}</tr>'
         return order, Markup(rows).format(Markup().join(upper), Markup().join(lower))
 
     def _row(self, head: str, cells: Sequence[Cell], order: Sequence[int]) -> Markup:
         drawn = Markup().join(self._cell(cells[place], self._is_left(place)) for place in order)
-        return Markup('<tr><th scope="row" class="gt_row gt_left gt_stub">{}</th>{}</tr>').format(head, drawn)
+        return Markup('<tr><th scope="row" class="grid-row grid-left grid-name">{}</th>{}</tr>').format(head, drawn)
 
     def _cell(self, cell: Cell, left: bool) -> Markup:
-        kind = Markup(' class="gt_row gt_left"') if left else Markup()
+        kind = Markup(' class="grid-row grid-left"') if left else Markup()
         mark = Markup(' data-mark="{}"').format(theme.palette(self.palette).token(cell.mark)) if cell.mark else kind[:0]
-        text: str | Markup = cell.shown
+        text: str | Markup = cell.text
         if between := _BETWEEN.search(text):
             text = Markup("{}<i>{}</i>{}").format(text[: between.start()], between[0], text[between.end() :])
-        return Markup("<td{}{}>{}</td>").format(mark, kind, text)
+        word = self.words.get(cell.mark, "") if cell.mark else ""
+        return Markup("<td{}{}>{}{}</td>").format(mark, kind, text, f" {word}" if word else "")
 
     def _is_left(self, place: int) -> bool:
         return self.left if isinstance(self.left, bool) else place in self.left
 
     def _explains(self, note: str) -> bool:
         """Whether the note is on something else than marks, or one of the marks that it explains is in the table."""
-        if not note.startswith(tuple(GLYPHS.values())):
-            return True
-        shown = {glyph for glyph in GLYPHS.values() if glyph in note}
-        return any(cell.shown.endswith(tuple(shown)) for _, cells in self.rows for cell in cells)
+        explained = {mark for mark, word in self.words.items() if word in note.partition(":")[0].split(", ")}
+        return not explained or any(cell.mark in explained for _, cells in self.rows for cell in cells)
 
 
 def grid_of(data: dict[str, Any]) -> Grid:
@@ -167,31 +160,31 @@ def style_sheet(scope: str) -> str:
     ink, quiet, rule = theme.paint("ink"), theme.paint("quiet"), theme.paint("rule")
     rules = {
         "table": f"font-family: {theme.FONT}",
-        ".gt_table": (
+        ".grid": (
             f"border-collapse: collapse; border: 0 solid {rule}; border-bottom-width: 1px; color: {ink};"
             "font-size: 14px; font-weight: normal; font-style: normal; line-height: normal"
         ),
-        ".gt_table caption": "caption-side: top; text-align: left; font-size: 15px; font-weight: 600",
-        ".gt_col_headings": f"border-bottom: 1px solid {quiet}",
-        ".gt_col_heading": "font-weight: 600; vertical-align: bottom; padding: 5px; overflow-x: hidden",
-        ".gt_column_spanner_outer": "font-weight: 600; padding: 0 4px",
-        ".gt_column_spanner_outer:first-child": "padding-left: 0",
-        ".gt_column_spanner_outer:last-child": "padding-right: 0",
-        ".gt_column_spanner": (
+        ".grid caption": "caption-side: top; text-align: left; font-size: 15px; font-weight: 600",
+        ".grid-heads": f"border-bottom: 1px solid {quiet}",
+        ".grid-head": "font-weight: 600; vertical-align: bottom; padding: 5px; overflow-x: hidden",
+        ".grid-spanner-cell": "font-weight: 600; padding: 0 4px",
+        ".grid-spanner-cell:first-child": "padding-left: 0",
+        ".grid-spanner-cell:last-child": "padding-right: 0",
+        ".grid-spanner": (
             f"border-bottom: 1px solid {quiet}; vertical-align: bottom; padding: 5px 0; overflow-x: hidden;"
             "display: inline-block; width: 100%"
         ),
-        ".gt_spanner_row": "border-bottom-style: hidden",
-        ":is(.gt_row, .gt_table td:not([class]))": (
+        ".grid-spanner-row": "border-bottom-style: hidden",
+        ":is(.grid-row, .grid td:not([class]))": (
             f"padding: 5px; border-top: 1px solid {rule}; vertical-align: middle; overflow-x: hidden"
         ),
-        ".gt_stub": "font-weight: normal; border-right-style: hidden",
-        ".gt_table_body": f"border-top: 2px solid {rule}; border-bottom: 2px solid {rule}",
-        ".gt_sourcenotes": "border-bottom-style: hidden",
-        ".gt_sourcenote": "font-size: 13px; padding: 4px 5px; text-align: left",
-        ".gt_left": "text-align: left",
-        ".gt_center": "text-align: center",
-        ".gt_table td:not([class])": "text-align: right; font-variant-numeric: tabular-nums",
-        ".gt_right": "text-align: right; font-variant-numeric: tabular-nums",
+        ".grid-name": "font-weight: normal; border-right-style: hidden",
+        ".grid-body": f"border-top: 2px solid {rule}; border-bottom: 2px solid {rule}",
+        ".grid-notes": "border-bottom-style: hidden",
+        ".grid-note": "font-size: 13px; padding: 4px 5px; text-align: left",
+        ".grid-left": "text-align: left",
+        ".grid-center": "text-align: center",
+        ".grid td:not([class])": "text-align: right; font-variant-numeric: tabular-nums",
+        ".grid-right": "text-align: right; font-variant-numeric: tabular-nums",
     }
     return "\n".join(f"{scope} {selector} {{ {style} }}" for selector, style in rules.items())

@@ -5,8 +5,8 @@ Like strips they need no script, so they are there before any chart of the page 
 
 from __future__ import annotations
 
-import html
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -14,9 +14,10 @@ import polars as pl
 from ibench_lib.analysis.frames import middle_runs, repeats
 from ibench_lib.base.wording import count
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.strips import picture
+from ibench_lib.show.kit.pieces import Band, Html, RateOverTime, Word
+from ibench_lib.show.kit.strips import below_each_other
 
-ALONE_PX, WIDTH_PX = 420, 320
+ALONE_PX, WIDTH_PX = 420, 285
 MOST = 6
 """Pictures of a first screen, at most."""
 
@@ -41,8 +42,8 @@ class _Drawing:
         return _LABELS_PX + _HIGH_PX * (1 - rate / self.most)
 
 
-def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame, palette: str = "default") -> str:
-    """Markup: the rate of the main operation over time for each run and step, the same axes for all of a step.
+def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame, palette: str = "default") -> Html:
+    """The rate of the main operation over time for each run and step, the same axes for all of a step.
 
     Of more than `MOST` pictures, those of each result's repeat with the median rate are shown, then the first ones; the
     text below them says how many are not. Steps without a full second have none.
@@ -73,66 +74,70 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
         bands = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
         drawn.append(_picture(f"{name}: {row['rate_label']} in {row['step']}", mine, bands, row, drawing, palette))
     if not drawn:
-        return ""
+        return Html()
     note = "Dashes: the median rate. Bands: dips, with their causes."
     if len(chosen) < len(rows):
         note += f" {count(len(rows) - len(chosen), 'more run')} below."
-    return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
+    return below_each_other(drawn, note)
 
 
 def _picture(
     title: str, rates: pl.DataFrame, dips: pl.DataFrame, row: dict[str, float], drawing: _Drawing, palette: str
-) -> str:
-    fill, ink = theme.palette(palette).paints("bad")
+) -> RateOverTime:
+    token = theme.palette(palette).token("bad")
     bottom, height = _LABELS_PX + _HIGH_PX, _LABELS_PX + _HIGH_PX + _AXIS_PX
-    shapes = []
+    bands = []
     for dip in dips.to_dicts():
         left, right = drawing.x(dip["from_s"]), drawing.x(dip["to_s"])
         width = max(right - left, _LEAST_BAND_PX)
-        said = html.escape(f"{dip['from_s']:,.0f} to {dip['to_s']:,.0f} s: {dip['label']}")
-        shapes.append(
-            f'<rect x="{left:.1f}" y="{_LABELS_PX}" width="{width:.1f}" height="{_HIGH_PX}" fill="{fill}">'
-            f"<title>{said}</title></rect>"
-        )
-    middle = drawing.y(row["median_rate"])
-    shapes += [
-        f'<line x1="{_LEFT_PX}" x2="{drawing.width}" y1="{bottom}" y2="{bottom}"/>',
-        f'<line class="one" x1="{_LEFT_PX}" x2="{drawing.width}" y1="{middle:.1f}" y2="{middle:.1f}"/>',
-        _line(rates, drawing),
-        *_labels(dips, drawing, ink),
-        f'<text class="tick from" x="{_LEFT_PX}" y="{height - 4}">0 s</text>',
-        f'<text class="tick to" x="{drawing.width}" y="{height - 4}">{drawing.end_s:,.0f} s</text>',
-        f'<text class="tick to" x="{_LEFT_PX - 4}" y="{_LABELS_PX + 8}">{_short(drawing.most)}</text>',
-        f'<text class="tick to" x="{_LEFT_PX - 4}" y="{bottom}">0</text>',
-    ]
+        what = f"{dip['from_s']:,.0f} to {dip['to_s']:,.0f} s: {dip['label']}"
+        bands.append(Band(_px(left), _LABELS_PX, _px(width), _HIGH_PX, what))
+    middle = _px(drawing.y(row["median_rate"]))
     causes = "; ".join(f"{dip['label']} at {dip['from_s']:,.0f} s" for dip in dips.to_dicts())
-    said = f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}"
-    return picture(title, shapes, drawing.width, height, said, "over-time")
+    return RateOverTime(
+        caption=title,
+        said=f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}",
+        size=(drawing.width, height),
+        points=tuple(_points(rates, drawing)),
+        colour=theme.line_token(int(rates["dbms_position"][0]) - 1),
+        bands=tuple(bands),
+        band_colour=token,
+        lines=((_LEFT_PX, drawing.width, bottom, False), (_LEFT_PX, drawing.width, middle, True)),
+        words=(
+            *_labels(dips, drawing, f"{token}-ink"),
+            Word(_LEFT_PX, height - 4, "0 s", "from"),
+            Word(drawing.width, height - 4, f"{drawing.end_s:,.0f} s", "to"),
+            Word(_LEFT_PX - 4, _LABELS_PX + 8, _short(drawing.most), "to"),
+            Word(_LEFT_PX - 4, bottom, "0", "to"),
+        ),
+    )
 
 
-def _line(rates: pl.DataFrame, drawing: _Drawing) -> str:
+def _px(length: float) -> float:
+    """As exact as anybody can see."""
+    return round(length, 1)
+
+
+def _points(rates: pl.DataFrame, drawing: _Drawing) -> Iterator[tuple[float, float]]:
     """Each second at its middle; where several share a point, both their smallest and their largest rate."""
-    colour = theme.paint(theme.line_token(int(rates["dbms_position"][0]) - 1))
-    points = []
     for t_s, bucket_s, low, high in rates.select("t_s", "bucket_s", "rate_min", "rate_max").iter_rows():
-        x = drawing.x(t_s + bucket_s / 2)
-        points += [f"{x:.1f},{drawing.y(rate):.1f}" for rate in ([high] if low == high else [high, low])]
-    return f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}"/>'
+        x = _px(drawing.x(t_s + bucket_s / 2))
+        for rate in [high] if low == high else [high, low]:
+            yield x, _px(drawing.y(rate))
 
 
-def _labels(dips: pl.DataFrame, drawing: _Drawing, ink: str) -> list[str]:
+def _labels(dips: pl.DataFrame, drawing: _Drawing, ink: str) -> list[Word]:
     """The names of causes above their bands: the costliest dips first, as far as there is room."""
     taken: list[tuple[float, float]] = []
-    found = []
+    labels = []
     for dip in dips.sort("lost", descending=True, maintain_order=True).to_dicts():
         half = _LETTER_PX * len(dip["label"]) / 2
         x = (drawing.x(dip["from_s"]) + drawing.x(dip["to_s"])) / 2
         x = min(max(x, _LEFT_PX + half), drawing.width - half)
         if all(x + half < left or x - half > right for left, right in taken):
             taken.append((x - half, x + half))
-            text = html.escape(dip["label"])
-            found.append(f'<text class="tick" fill="{ink}" x="{x:.1f}" y="{_LABELS_PX - 4}">{text}</text>')
-    return found
+            labels.append(Word(_px(x), _LABELS_PX - 4, dip["label"], "middle", ink))
+    return labels
 
 
 def _short(value: float) -> str:

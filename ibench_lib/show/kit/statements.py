@@ -87,16 +87,16 @@ def without_short(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         seconds = sorted(of_setup["duration_s"].drop_nulls())
         took = " to ".join(dict.fromkeys(f"{end:.2f}" for end in (seconds[0], seconds[-1])))
         items.append(f"{joined(steps_of(of_setup))} in {setup} ({took} s)")
-    said = [f"Too short to compare (under {SHORT_S:.0f} s): {shortened(items)}."] if items else []
-    return done.join(short, on=["setup", "step"], how="anti"), said
+    sentences = [f"Too short to compare (under {SHORT_S:.0f} s): {shortened(items)}."] if items else []
+    return done.join(short, on=["setup", "step"], how="anti"), sentences
 
 
 def results(frame: pl.DataFrame) -> pl.DataFrame:
     """Without steps whose throughput is no result, such as a warm-up, unless there is no other."""
     if "compared" not in frame.columns:
         return frame
-    found = frame.filter(pl.col("compared").fill_null(True))
-    return frame if found.is_empty() else found
+    compared = frame.filter(pl.col("compared").fill_null(True))
+    return frame if compared.is_empty() else compared
 
 
 def unfinished(frame: pl.DataFrame) -> list[str]:
@@ -105,20 +105,20 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     Steps that no run set out to do (loaded from a snapshot, not published) are not among them.
     """
     frame = frame.filter(~pl.col("step_status").is_in(NOT_TO_DO))
-    found: dict[tuple[str, str], list[str]] = {}
+    items_of: dict[tuple[str, str], list[str]] = {}
     for setup, step, rows in columns_of(frame):
         for name in by_position(rows):
             mine = rows_of(rows, name, step)
             broken = [row for row in mine if row["step_status"] != "complete"]
             if broken:
-                said = f"{step} {joined(sorted({row['step_status'] for row in broken}))}"
+                text = f"{step} {joined(sorted({row['step_status'] for row in broken}))}"
                 runs = {row["repeat"] for row in mine}
                 if len(runs) > 1:
-                    said += f" in {len({row['repeat'] for row in broken})} of {len(runs)} runs"
-                found.setdefault((setup, name), []).append(said)
-    if not found:
+                    text += f" in {len({row['repeat'] for row in broken})} of {len(runs)} runs"
+                items_of.setdefault((setup, name), []).append(text)
+    if not items_of:
         return []
-    items = [f"{name} in {setup} ({', '.join(said)})" for (setup, name), said in found.items()]
+    items = [f"{name} in {setup} ({', '.join(text)})" for (setup, name), text in items_of.items()]
     return [f"Not compared, because not complete: {shortened(items)}."]
 
 
@@ -132,13 +132,13 @@ def verdict(held: int, runs: int, proves: str, setup: str = "") -> list[str]:
     `proves` is the rest of the sentence on the `held` complete ones of all runs. `setup` is named if it is given.
     """
     every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
-    said = [f"Verdict{f' on {setup}' if setup else ''}: {every} {proves}."] if held else []
+    sentences = [f"Verdict{f' on {setup}' if setup else ''}: {every} {proves}."] if held else []
     if held < runs:
         whose = "its" if runs - held == 1 else "their"
-        said.append(
+        sentences.append(
             attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven about {whose} data.")
         )
-    return said
+    return sentences
 
 
 def proven(checks: pl.DataFrame, experiment: str, setup: str, complete: int) -> tuple[set[str], set[str]]:
@@ -157,20 +157,20 @@ def proven(checks: pl.DataFrame, experiment: str, setup: str, complete: int) -> 
 def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
     """What must be said next to the number of one dbms and step, whose rows these are."""
     done = [row for row in rows if row["step_status"] == "complete"]
-    said = []
+    reasons = []
     if any(row["run_status"] != "complete" for row in done):
-        said.append("from a run that did not complete")
+        reasons.append("from a run that did not complete")
     if any(row.get("client_bound") for row in done):
-        said.append("limited by the clients")
+        reasons.append("limited by the clients")
     if any(row.get("sla_failed") for row in done):
-        said.append("missed a target rate")
-    return said
+        reasons.append("missed a target rate")
+    return reasons
 
 
 def caveated(text: str, rows: Sequence[dict[str, Any]]) -> str:
     """The text with the caveats of its rows behind it, in brackets."""
-    said = caveats(rows)
-    return f"{text} ({', '.join(said)})" if said else text
+    reasons = caveats(rows)
+    return f"{text} ({', '.join(reasons)})" if reasons else text
 
 
 def ratio_text(found: Ratio) -> str:
@@ -182,8 +182,8 @@ def ratio_text(found: Ratio) -> str:
 def noise_said(ratios: Collection[Ratio]) -> list[str]:
     """What chance does to these ratios: a sentence on those of one run, of two, and of more."""
     return [
-        *([ONE_RUN] if any(found.low is None for found in ratios) else []),
-        *([TWO_RUNS] if any(found.is_range for found in ratios) else []),
+        *([ONE_RUN] if any(ratio.low is None for ratio in ratios) else []),
+        *([TWO_RUNS] if any(ratio.is_range for ratio in ratios) else []),
         *filter(None, [method_said(ratios)]),
     ]
 
@@ -195,11 +195,11 @@ def over_ten_times(
 
     `text` puts a value into words, and `what` says what has it.
     """
-    said = []
+    sentences = []
     compared = 0
     most = 0
     for setup, step, rows in columns_of(complete(frame)):
-        runs = {name: found for name in by_position(rows) if (found := measured(rows, name, step, column))}
+        runs = {name: values for name in by_position(rows) if (values := measured(rows, name, step, column))}
         if len(runs) < 2:
             continue
         compared += 1
@@ -213,27 +213,27 @@ def over_ten_times(
                 f"{name} ({', '.join([_far_item(runs[name], runs[best], limit, text), *caveats(mine[name])])})"
                 for name in over
             ]
-            said.append(
+            sentences.append(
                 f"{setup}, {step}: {what} is over {text(least)} and more than {FAR:.0f}x the smallest "
                 f"({text(median(runs[best]))} with {caveated(best, mine[best])}): {shortened(items, ', ')}."
             )
-    if compared and not said:
-        said.append(
+    if compared and not sentences:
+        sentences.append(
             f"{what[0].upper()}{what[1:]} is never both over {FAR:.0f}x the smallest of its step and over "
             f"{text(least)} ({count(compared, 'step')} compared)."
         )
-    return [*([NOISE_UNKNOWN] if said and most == 1 else []), *said, *unfinished(frame)]
+    return [*([NOISE_UNKNOWN] if sentences and most == 1 else []), *sentences, *unfinished(frame)]
 
 
 def _far_item(values: list[float], best: list[float], limit: float, text: Callable[[float], str]) -> str:
     """A value, with the range of its runs, and whether it is over the limit in all of them."""
     if len(values) == 1:
         return text(values[0])
-    said = f"median {text(median(values))}, {text(min(values))} to {text(max(values))} in {len(values)} runs"
+    item = f"median {text(median(values))}, {text(min(values))} to {text(max(values))} in {len(values)} runs"
     over = sum(value > limit for value in values)
-    found = ratio(values, best)
+    to_best = ratio(values, best)
     if over < len(values):
-        return f"{said}, over the limit in {over} of them"
+        return f"{item}, over the limit in {over} of them"
     # Above the limit in every run, but the best itself varies.
-    noisy = found is not None and found.low is not None and found.low <= FAR
-    return f"{said}, not clear of the noise" if noisy else said
+    noisy = to_best is not None and to_best.low is not None and to_best.low <= FAR
+    return f"{item}, not clear of the noise" if noisy else item

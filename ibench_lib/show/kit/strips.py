@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ibench_lib.analysis.verdicts import Ratio
-from ibench_lib.base.wording import shortened
+from ibench_lib.base.wording import capital, shortened
 from ibench_lib.metrics import Better
-from ibench_lib.show.kit import theme
+from ibench_lib.show.kit import pieces, theme
+from ibench_lib.show.kit.pieces import Beyond, Html, Sentence, Strip
 from ibench_lib.show.kit.table_cells import bounds_text, factor_text, relative_text
 from ibench_lib.show.kit.theme import Mark
 
-_ROW_PX = 20
-_AXIS_PX = 16
 _LEAST_APART = 0.22
 """Of half an axis, what is between two values that it names, at least."""
 
@@ -90,27 +90,27 @@ class StripRow:
     @property
     def _verdict(self) -> str:
         """Such as " faster", or ", slower" where the ratio alone would read as a gain; none of one run."""
-        found = self.found
-        if found is None or found.low is None:
+        ratio = self.found
+        if ratio is None or ratio.low is None:
             return ""
         if self.clear:
             words = self.words if self.mark else ("more", "less")
-            word = words[self.mark == "bad" if self.mark else found.value < 1]
-            return f"{'' if found.value > 1 else ','} {word}"
-        small = found.p is not None and found.p <= found.level
+            word = words[self.mark == "bad" if self.mark else ratio.value < 1]
+            return f"{'' if ratio.value > 1 else ','} {word}"
+        small = ratio.p is not None and ratio.p <= ratio.level
         return ", too small to count" if small else ", may be noise"
 
 
 def span_of(ratios: Iterable[Ratio]) -> float:
     """The factor to each side of 1 that strips with these ratios need."""
     ends = [LEAST_SPAN]
-    for found in ratios:
-        known = [end for end in (found.value, found.low, found.high) if end and 0 < end < math.inf]
+    for ratio in ratios:
+        known = [end for end in (ratio.value, ratio.low, ratio.high) if end and 0 < end < math.inf]
         ends += [max(end, 1 / end) for end in known]
     return min(1.05 * max(ends), MOST_SPAN)
 
 
-def strips(titled: Sequence[tuple[str, Sequence[StripRow]]], palette: str = "default") -> list[str]:
+def strips(titled: Sequence[tuple[str, Sequence[StripRow]]], palette: str = "default") -> list[Strip]:
     """Strips that stand below each other, each with its title: all on one axis, so that dots can be compared."""
     span = span_of(row.found for _, rows in titled for row in rows if row.found)
     return [strip(title, rows, span, palette) for title, rows in titled]
@@ -133,9 +133,9 @@ def heat(titled: Sequence[tuple[str, Sequence[StripRow]]], caption: str, palette
             f'<tr><th scope="row">{html.escape(title)}</th>{_heat_cells(labels, rows, palette)}</tr>'
             for title, rows in part
         )
-        said = f"{caption}: {part[0][0]} to {part[-1][0]}" if abreast == 2 else caption
+        title_of = f"{caption}: {part[0][0]} to {part[-1][0]}" if abreast == 2 else caption
         figures.append(
-            f'<figure class="heat" tabindex="0"><table><caption>{html.escape(said)}</caption>'
+            f'<figure class="heat" tabindex="0"><table><caption>{html.escape(title_of)}</caption>'
             f"<thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table></figure>"
         )
     return figures
@@ -150,7 +150,7 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
         if row and row.mark:
             fill, ink = theme.palette(palette).paints(row.mark)
             style = f' style="background-color: {fill}; color: {ink}"'
-        said = (
+        shown = (
             f"{factor_text(row.found.value)}x"
             if row and row.found and row.found.value > 0
             else row.status
@@ -158,7 +158,7 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
             else ""
         )
         told = f' title="{html.escape(row.text)}"' if row else ""
-        cells.append(f"<td{style}{told}>{html.escape(said)}</td>")
+        cells.append(f"<td{style}{told}>{html.escape(shown)}</td>")
     return "".join(cells)
 
 
@@ -167,20 +167,25 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = "{m
 
     Such as: qr100: up to 8.60x faster with a21; l.i1: 0.82x, slower with a13. `pattern` is what stands behind a title.
     """
-    said = []
+    sentences = []
     for mark in ("good", "bad"):
-        found = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
-        if found:
-            title, row = max(found, key=lambda one: _size(one[1]))
-            alike = sum(other == title for other, _ in found)
+        marked = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
+        if marked:
+            title, row = max(marked, key=lambda one: _size(one[1]))
+            alike = sum(other == title for other, _ in marked)
             most = "" if alike < 2 or not row.found else "up to " if row.found.value > 1 else "down to "
-            said.append(f"{title}: {pattern.format(most=most, figure=row.figure, name=row.name or row.label)}")
-    if said:
-        return "; ".join(said)
+            sentences.append(f"{title}: {pattern.format(most=most, figure=row.figure, name=row.name or row.label)}")
+    if sentences:
+        return "; ".join(sentences)
     judged = [title for title, rows in titled if any(row.found and row.found.p is not None for row in rows)]
     if judged:
         return f"{shortened(judged, ', ')}: no difference found"
     return "Too few runs to tell a difference from noise"
+
+
+def begun(found: str, codes: Collection[str]) -> str:
+    """A finding with a capital at its beginning, unless that is a code, such as a setup's or a step's."""
+    return found if found.startswith(tuple(codes)) else capital(found)
 
 
 def _size(row: StripRow) -> float:
@@ -192,99 +197,59 @@ def arrows_said(rows: Iterable[StripRow]) -> str:
     ratios = [row.found for row in rows if row.found and row.found.value > 0]
     axis = _Axis(span_of(ratios))
     leaves = any(
-        axis.beyond(end) for found in ratios for end in (found.value, found.low, found.high) if end is not None
+        axis.beyond(end) for ratio in ratios for end in (ratio.value, ratio.low, ratio.high) if end is not None
     )
     return " Arrow: beyond the axis." if leaves else ""
 
 
-def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "default") -> str:
-    """A figure of HTML: the title, and a table of the rows, each drawn on an axis from 1 / `span` to `span`.
-
-    It is as wide as there is room; its text keeps its size. What is drawn stands in words next to it.
-    """
+def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "default") -> Strip:
+    """A picture: the title, and the rows, each drawn on an axis from 1 / `span` to `span`, with words next to it."""
     axis = _Axis(span)
-    places = {tick: axis.x(tick) for tick in _ticks(span)}
-    lines = "".join(
-        f'<line class="{"one" if tick == 1 else "tick"}" x1="{x}" x2="{x}" y1="0" y2="{_ROW_PX}"/>'
-        for tick, x in places.items()
-    )
-    ticks = "".join(f'<text class="tick" x="{x}" y="12">{tick:g}x</text>' for tick, x in places.items())
-    body = "".join(_drawn(row, axis, lines, palette) for row in rows)
-    return (
-        f'<figure class="strip"><figcaption>{html.escape(title)}</figcaption>'
-        f'<table class="ratios" style="width: 100%; table-layout: fixed">{_COLUMNS}<tbody>{body}'
-        f'<tr class="axis" aria-hidden="true"><td></td>{_plot(ticks, _AXIS_PX)}<td></td><td></td></tr>'
-        "</tbody></table></figure>"
-    )
+    ticks = tuple((axis.x(tick), f"{tick:g}x") for tick in _ticks(span))
+    return Strip(title, tuple(_drawn(row, axis, palette) for row in rows), ticks)
 
 
-_COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share in (22, 39, 24, 15)), "</colgroup>"))
-
-
-def _plot(shapes: str, height: int) -> str:
-    svg = f'<svg width="100%" height="{height}" overflow="visible" aria-hidden="true">{shapes}</svg>'
-    return f'<td class="along">{svg}</td>'
-
-
-def picture(title: str, shapes: Iterable[str], width: int, height: int, said: str, kind: str = "") -> str:
-    """A figure of the first screen: its title, broken to its width, above an SVG; `said` is what it shows in words.
-
-    `kind` is a further class.
-    """
-    classes = f"strip {kind}".rstrip()
-    return (
-        f'<figure class="{classes}" style="width: {width}px"><figcaption>{html.escape(title)}</figcaption>'
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{html.escape(said)}">{"".join(shapes)}</svg></figure>'
-    )
+def below_each_other(drawn: Iterable[pieces.Piece], note: str) -> Html:
+    """Pictures, and what is said of all of them."""
+    return Html('<div class="strips">', *drawn, "</div>", Sentence(note, kind="key", element="p"))
 
 
 @dataclass(frozen=True)
 class _Axis:
     span: float
 
-    def x(self, value: float) -> str:
+    def x(self, value: float) -> float:
         """Where a value stands, in % of the width of the axis."""
         within = min(max(value, 1 / self.span), self.span)
-        return f"{50 + 50 * math.log(within) / math.log(self.span):.2f}%"
+        return round(50 + 50 * math.log(within) / math.log(self.span), 2)
 
     def beyond(self, value: float) -> int:
         """-1 left of the axis, 1 right of it, 0 on it."""
         return (value > self.span) - (value < 1 / self.span)
 
 
-def _drawn(row: StripRow, axis: _Axis, lines: str, palette: str) -> str:
-    found, colour = row.found, theme.paint("quiet")
-    if found and row.clear:
-        colour = theme.palette(palette).paints(row.mark)[1] if row.mark else theme.paint("ink")
-    parts = [lines]
-    middle = _ROW_PX // 2
-    if found and found.value > 0:
-        fill = colour if row.clear else theme.paint("paper")
-        if found.low is not None and found.high is not None:
-            low, high = axis.x(max(found.low, 1e-9)), axis.x(found.high)
-            line = f'x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"'
-            parts.append(f'<line class="interval" {line} stroke="{colour}" stroke-width="2"/>')
-            ends = {axis.beyond(end) for end in (found.low, found.high)} - {0, axis.beyond(found.value)}
-            parts += [_arrow(side, "none", colour) for side in sorted(ends)]
-        if axis.beyond(found.value):
-            parts.append(_arrow(axis.beyond(found.value), fill, colour))
+def _drawn(row: StripRow, axis: _Axis, palette: str) -> pieces.Row:
+    ratio, colour = row.found, "quiet"
+    if row.clear:
+        colour = f"{theme.palette(palette).token(row.mark)}-ink" if row.mark else "ink"
+    dot, interval = None, None
+    beyond: list[Beyond] = []
+    if ratio and ratio.value > 0:
+        side = axis.beyond(ratio.value)
+        if ratio.low is not None and ratio.high is not None:
+            interval = axis.x(max(ratio.low, 1e-9)), axis.x(ratio.high)
+            ends = {axis.beyond(end) for end in (ratio.low, ratio.high)} - {0, side}
+            beyond = [_arrow(end, "open") for end in sorted(ends)]
+        if side:
+            beyond.append(_arrow(side, "full" if row.clear else "hollow"))
         else:
-            parts.append(f'<circle cx="{axis.x(found.value)}" cy="{middle}" r="4.5" fill="{fill}" stroke="{colour}"/>')
-    kind = "figure clear" if row.clear else "figure"
-    return (
-        f'<tr title="{html.escape(f"{row.label}: {row.text}")}"><th scope="row">{html.escape(row.label)}</th>'
-        f'{_plot("".join(parts), _ROW_PX)}<td class="{kind}" style="color: {colour}">{html.escape(row.figure)}</td>'
-        f'<td class="between">{html.escape(row.between)}</td></tr>'
-    )
+            dot = axis.x(ratio.value)
+    said = f"{row.label}: {row.text}"
+    return pieces.Row(row.label, row.figure, row.between, said, colour, row.clear, dot, interval, tuple(beyond))
 
 
-def _arrow(side: int, fill: str, colour: str) -> str:
-    """At an end of the axis: `fill` as that of a dot, or none where only the interval goes on."""
-    middle = _ROW_PX / 2
-    path = f"M{-7 * side} {middle - 4.5}L0 {middle}L{-7 * side} {middle + 4.5}{'' if fill == 'none' else 'Z'}"
-    shape = f'<path class="beyond" d="{path}" fill="{fill}" stroke="{colour}"/>'
-    return f'<svg x="{"100%" if side > 0 else "0%"}" overflow="visible">{shape}</svg>'
+def _arrow(side: int, fill: Literal["full", "hollow", "open"]) -> Beyond:
+    return Beyond(100 if side > 0 else 0, fill)
 
 
 def _ticks(span: float) -> list[float]:

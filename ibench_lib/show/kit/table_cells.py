@@ -34,7 +34,9 @@ LEAST = "≥"
 DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
 ALONE = "A ratio without an interval comes from one run; its noise is unknown."
-_MARKED = {"better": f"▲ above {BETTER}", "worse": f"▼ below {WORSE}"}
+RATE_WORDS: dict[Mark, str] = {"good": "faster", "bad": "slower", "sla_failed": "target missed"}
+"""The words of a table of `rate_cells`."""
+_MARKED = {"better": f"faster: above {BETTER}", "worse": f"slower: below {WORSE}"}
 _PERCENTILE = re.compile(r"(intended_|response_)?p\d+(_intended)?_m?s$")
 NOT_RECORDED = "not recorded"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
@@ -164,9 +166,9 @@ def rate_cells(
             text, other = value_text(rows, column, spec), compared_with.of(name)
             mark: Mark | None = None
             if other and other != name and text != "-":
-                found = ratios.get((step, name))
-                text += f"\n{relative_text(found)}"
-                mark = _mark(found) if step not in short else None
+                ratio = ratios.get((step, name))
+                text += f"\n{relative_text(ratio)}"
+                mark = _mark(ratio) if step not in short else None
             if any(row.get("sla_failed") for row in rows):
                 mark = "sla_failed"
             cells[step, name] = status_cell(rows) or Cell(text, mark)
@@ -247,37 +249,37 @@ def _runs(frame: pl.DataFrame, most: int) -> str:
 
 def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio], base: str | Bases = "") -> list[str]:
     """What stands below a figure; `ratios` are those of the table by step and dbms."""
-    found, said = list(ratios.values()), bases(base).said
+    shown, said = list(ratios.values()), bases(base).said
     relative = f"Below each figure: its ratio to {said}."
-    if not found:
+    if not shown:
         return repeat_notes(frame)
     if repeats(frame) <= 1:
         return [*repeat_notes(frame), f"{relative} With one run nothing is marked."]
-    marks = [text for verdict, text in _MARKED.items() if any(one.is_clear and one.verdict == verdict for one in found)]
+    marks = [text for verdict, text in _MARKED.items() if any(one.is_clear and one.verdict == verdict for one in shown)]
     return [
         *repeat_notes(frame),
         relative + (f" {', '.join(marks)} of {said}, and not by chance." if marks else ""),
-        *filter(None, [method_said(found)]),
+        *filter(None, [method_said(shown)]),
         *_detectable_notes(ratios),
-        *([f"Where a side has only two runs left, {RANGE}"] if any(one.is_range for one in found) else []),
-        *([ALONE] if any(one.low is None for one in found) else []),
+        *([f"Where a side has only two runs left, {RANGE}"] if any(one.is_range for one in shown) else []),
+        *([ALONE] if any(one.low is None for one in shown) else []),
     ]
 
 
 def _detectable_notes(ratios: Mapping[tuple[str, str], Ratio]) -> list[str]:
     """By step, the change that is marked where it is there."""
-    steps = {step: detectable_said([found for (of, _), found in ratios.items() if of == step]) for step, _ in ratios}
+    steps = {step: detectable_said([ratio for (of, _), ratio in ratios.items() if of == step]) for step, _ in ratios}
     known = [f"{step} {text}" for step, text in steps.items() if text]
     return [f"{DETECTABLE} {', '.join(known)}."] if known else []
 
 
 def coverage_notes(frame: pl.DataFrame) -> list[str]:
     """Why means and costs of some steps are left out, where they are."""
-    found = little_covered(frame)
-    if found.is_empty():
+    thin = little_covered(frame)
+    if thin.is_empty():
         return []
     return [
-        f"No means or costs for {joined(steps_of(found))} where the samples cover less than {COVERED * 100:.0f} % of "
+        f"No means or costs for {joined(steps_of(thin))} where the samples cover less than {COVERED * 100:.0f} % of "
         "the step, because they could be off by more than 5 %. Runs by a newer ibench also read the counters at both "
         "ends of each step."
     ]
@@ -287,10 +289,10 @@ def unrecorded_notes(frame: pl.DataFrame) -> list[str]:
     """Why response times of some runs were not recorded (`reason` of a question), where they were not."""
     if "reason" not in frame.columns:
         return []
-    found = frame.filter(pl.col("reason").is_not_null() & (pl.col("step_status") == "complete"))
+    unrecorded = frame.filter(pl.col("reason").is_not_null() & (pl.col("step_status") == "complete"))
     return [
         f"{NOT_RECORDED}: {joined(by_position(rows))} in {joined(steps_of(rows))}: {reason}."
-        for (reason,), rows in found.group_by("reason", maintain_order=True)
+        for (reason,), rows in unrecorded.group_by("reason", maintain_order=True)
     ]
 
 

@@ -74,16 +74,15 @@ SIZES: dict[str, str] = {
 
 INK, QUIET, RULE, GRID, CLIENT = (COLOURS[name][0] for name in ("ink", "quiet", "rule", "grid", "client"))
 
-TLDR_PLACE = "<!-- tl;dr -->"
-"""Where a page puts its author's tl;dr into a first screen: behind what was tested, before what was found."""
-
-TLDR_REST = "<!-- tl;dr, continued -->"
-"""Where what is long in a tl;dr goes on: below the first picture."""
-
 
 def paint(name: str) -> str:
     """A colour for HTML and SVG: a page shows the light or the dark one, a notebook, which has no tokens, the light."""
     return f"var(--{name},{COLOURS[name][0]})"
+
+
+def light(name: str) -> str:
+    """A colour for pictures, which are on paper."""
+    return COLOURS[name][0]
 
 
 def style_sheet() -> str:
@@ -113,7 +112,7 @@ def dark_colours() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of marks, by what their tokens begin with. A glyph next to a mark says the same as its colour."""
+    """The colours of marks, by what their tokens begin with. A word next to a mark says the same as its colour."""
 
     prefix: str = ""
 
@@ -132,7 +131,11 @@ class Palette:
 
 PALETTES: dict[str, Palette] = {"default": Palette(), "classic": Palette("classic-")}
 
-GLYPHS: dict[Mark, str] = {"good": "▲", "bad": "▼", "sla_failed": "✕"}
+WORDS: dict[Mark, str] = {"good": "better", "bad": "worse", "sla_failed": "missed"}
+"""What stands behind a marked figure, where its table has no words of its own: it says what the colour says."""
+
+CHANGE_WORDS: dict[Mark, str] = {"good": "less", "bad": "more"}
+"""The same for changes of a cost from A to B."""
 
 LINES = tuple(name for name in COLOURS if name.startswith("line-"))
 DASHES = ("solid", "dash", "dot", "dashdot")

@@ -46,14 +46,14 @@ RANGE = (
 
 def method_said(ratios: Collection[Ratio]) -> str:
     """What the intervals of these ratios are, and what chance does; empty without intervals."""
-    judged = [found for found in ratios if found.p is not None]
+    judged = [ratio for ratio in ratios if ratio.p is not None]
     if not judged:
         return ""
     return (
         "Figures are medians, ratios are of geometric means. [low, high] is the 95 % interval of a ratio, from a t "
         "test with the noise of all selected configurations and steps of a setup. A ratio counts as a difference if it "
         f"is below {WORSE} or above {BETTER} and chance does not explain it. "
-        f"{chance_said(max(found.comparisons for found in judged))}"
+        f"{chance_said(max(ratio.comparisons for ratio in judged))}"
     )
 
 
@@ -88,7 +88,7 @@ UNPROMISED = "repeats made one after the other on a host that drifts, or a confi
 
 def detectable_said(ratios: Collection[Ratio]) -> str:
     """The change that would have been found in any of these; empty where that is not known."""
-    known = [found.detectable for found in ratios if found.detectable is not None]
+    known = [ratio.detectable for ratio in ratios if ratio.detectable is not None]
     return change_text(max(known)) if known else ""
 
 
@@ -102,7 +102,7 @@ def change_text(log: float) -> str:
 
 
 POWERED = f"about {100 * POWER:.0f} % power"
-"""About: docs/performance.md has the share of such changes that tables found, of each shape of table."""
+"""About: docs/benchmarks/false_marks.md has the share of such changes that tables found, of each shape of table."""
 
 
 def smallest_said(changes: Mapping[str, str]) -> str:

@@ -22,55 +22,57 @@ def run_statements(selected_runs: pl.DataFrame) -> list[str]:
     if runs.is_empty():
         return ["There is no run of this experiment in the lake yet, so there is nothing to show."]
     measured = runs.filter(pl.col("source").is_null())
-    said = [_experiment(name, measured.filter(pl.col("experiment") == name)) for name in listed(measured["experiment"])]
-    said += _not_measured(runs.filter(pl.col("source").is_not_null()), len(runs))
+    sentences = [
+        _experiment(name, measured.filter(pl.col("experiment") == name)) for name in listed(measured["experiment"])
+    ]
+    sentences += _not_measured(runs.filter(pl.col("source").is_not_null()), len(runs))
     if len(measured):
         begun: list[datetime] = measured["origin_wall"].to_list()
-        said.append(f"{_started(min(begun), max(begun))} with ibench {joined(listed(measured['tool_version']))}.")
-    said += _standing_for(runs)
+        sentences.append(f"{_started(min(begun), max(begun))} with ibench {joined(listed(measured['tool_version']))}.")
+    sentences += _standing_for(runs)
     if repeats(runs) == 1:
-        said.append(NOISE_UNKNOWN)
+        sentences.append(NOISE_UNKNOWN)
     scales = measured["scale"].unique().sort().to_list()
     if scales not in ([], [1.0]):
-        said.append(
+        sentences.append(
             f"Scaled: rows, durations and server memory are {joined([scale_text(scale) for scale in scales])} of those "
             "at scale 1. Compare these configurations with each other, not with results at scale 1."
         )
     broken = runs.filter(pl.col("status") != "complete")
     if len(broken):
-        said.append(
+        sentences.append(
             f"{len(broken)} of {count(len(runs), 'run')} did not complete ({joined(listed(broken['status']))}); "
             "missing figures are marked in the tables."
         )
-    said += _snapshots(runs)
+    sentences += _snapshots(runs)
     for name in listed(runs["experiment"]):
         if runs.filter(pl.col("experiment") == name)["experiment_sha256"].n_unique() > 1:
-            said.append(attention(f"The file of experiment {name} changed between these runs."))
-    return said
+            sentences.append(attention(f"The file of experiment {name} changed between these runs."))
+    return sentences
 
 
 @asks("experiments")
 def experiment_statements(experiments: pl.DataFrame) -> list[str]:
     """What the experiment files say of themselves: the comment that each begins with."""
-    said = []
+    sentences = []
     for row in experiments.filter(pl.col("source").is_null()).to_dicts():
         words = comment(row["text"])
         if words:
-            said.append(f"{row['experiment']}.yaml says: “{words}”")
-    return list(dict.fromkeys(said))
+            sentences.append(f"{row['experiment']}.yaml says: “{words}”")
+    return list(dict.fromkeys(sentences))
 
 
 @asks("hosts", "storage")
 def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
     """The host, or that there are several, which nobody should overlook; and what lies on other disks."""
-    found = hosts.to_dicts()
+    known = hosts.to_dicts()
     elsewhere = _on_other_disks(storage)
-    if len(found) < 2:
-        return [*(f"All runs were made on one kind of host: {_host(host)}." for host in found), *elsewhere]
-    items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in found]
+    if len(known) < 2:
+        return [*(f"All runs were made on one kind of host: {_host(host)}." for host in known), *elsewhere]
+    items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in known]
     return [
         attention(
-            f"These runs were made on {len(found)} different hosts, or on one host that was changed. What looks "
+            f"These runs were made on {len(known)} different hosts, or on one host that was changed. What looks "
             f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
         ),
         *elsewhere,
@@ -80,10 +82,10 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
 @asks("client_cores")
 def client_statements(client_cores: pl.DataFrame) -> list[str]:
     """That the runs had different load clients, which nobody should overlook."""
-    found = client_cores.to_dicts()
-    if len(found) < 2:
+    known = client_cores.to_dicts()
+    if len(known) < 2:
         return []
-    items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in found]
+    items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in known]
     return [
         attention(
             f"The load clients of these runs differ: {'; '.join(items)}. "
@@ -101,10 +103,10 @@ def _on_other_disks(storage: pl.DataFrame) -> list[str]:
         items.append(f"{name}: {joined(places)}")
         if rows["files"].is_duplicated().any():
             mixed.append(str(name))
-    said = [f"Files on disks that the experiment chose: {'; '.join(items)}."] if items else []
+    sentences = [f"Files on disks that the experiment chose: {'; '.join(items)}."] if items else []
     if mixed:
-        said.append(attention(f"The runs of {joined(mixed)} have the same files on different disks."))
-    return said
+        sentences.append(attention(f"The runs of {joined(mixed)} have the same files on different disks."))
+    return sentences
 
 
 def _started(first: datetime, last: datetime) -> str:
@@ -140,41 +142,41 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
 
 def _not_measured(runs: pl.DataFrame, of: int) -> list[str]:
     """What was not measured here, loudly."""
-    said: list[str] = []
-    for (experiment, source, origin), found in runs.group_by("experiment", "source", "origin", maintain_order=True):
+    sentences: list[str] = []
+    for (experiment, source, origin), of_source in runs.group_by("experiment", "source", "origin", maintain_order=True):
         results, setups = (
-            count(found[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
+            count(of_source[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
         )
-        said.append(
+        sentences.append(
             attention(
-                f"{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) "
-                f"{'is' if len(found) == 1 else 'are'} {origin}, not measured here. Source: {source}"
+                f"{len(of_source)} of {count(of, 'run')} ({experiment}: {results}, {setups}) "
+                f"{'is' if len(of_source) == 1 else 'are'} {origin}, not measured here. Source: {source}"
             )
         )
-    return said
+    return sentences
 
 
 def _snapshots(runs: pl.DataFrame) -> list[str]:
     """Which runs continued on a copy of a loaded data directory, and how many of them loaded nothing themselves."""
-    said = []
+    sentences = []
     for step in listed(runs["snapshot_after"]):
         copied = runs.filter(pl.col("snapshot_after") == step)
         loaded = len(copied.filter(pl.col("loaded_from").is_not_null()))
         whose = "every run" if len(copied) == len(runs) else f"{len(copied)} of {count(len(runs), 'run')}"
-        said.append(
+        sentences.append(
             f"After step {step}, {whose} continued on a copy of a data directory, with empty caches; {loaded} of "
             f"{count(len(copied), 'run')} started there, on rows that another run had loaded."
         )
-    return said
+    return sentences
 
 
 def _standing_for(runs: pl.DataFrame) -> list[str]:
-    said = []
+    sentences = []
     known = runs.filter(pl.col("stands_for").is_not_null())
     for row in known.unique(["build", "build_label", "stands_for", "server_version"], maintain_order=True).to_dicts():
         version = f" ({row['server_version']})" if row["server_version"] else ""
-        said.append(f"{row['build']} is {row['build_label']}{version}, used in place of {row['stands_for']}.")
-    return said
+        sentences.append(f"{row['build']} is {row['build_label']}{version}, used in place of {row['stands_for']}.")
+    return sentences
 
 
 def _host(host: dict[str, Any]) -> str:

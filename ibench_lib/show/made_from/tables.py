@@ -25,7 +25,7 @@ def runs_table(frame: pl.DataFrame) -> Grid:
     """
     experiment = frame["experiment"][0]
     columns = ["setup", "run", "server", "status", "started (UTC)", "ibench"]
-    grid = Grid(f"made-from.{experiment}", f"Runs of {experiment}", "dbms", columns, left=True)
+    grid = Grid(f"made-from.{experiment}", f"Runs of {experiment}", "dbms", columns, left=True, words={})
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in frame.to_dicts():
         is_ours = row["source"] is None or row["status"] != "complete"

@@ -1,4 +1,4 @@
-"""History list length over time and at the end of each step."""
+"""History list length over time and at the end of each step; dead rows over time. No chart has both."""
 
 from __future__ import annotations
 
@@ -40,6 +40,25 @@ def purge_lag_chart(frame: pl.DataFrame) -> Drawing:
 
     Where several samples share a point, the line is their mean and the band reaches from their min to their max.
     """
+    return _over_time(frame, "hll", "History list length")
+
+
+@answers(
+    "dead_rows_series",
+    "No sample was taken.",
+    by=["step", "setup"],
+    heading="step",
+    anchor="dead-rows",
+    fold=True,
+    long=True,
+)
+@drawn
+def dead_rows_chart(frame: pl.DataFrame) -> Drawing:
+    """Dead rows of servers that count them over the time of one step (`dead_rows_series`), as `purge_lag_chart`."""
+    return _over_time(frame, "dead", "Dead rows")
+
+
+def _over_time(frame: pl.DataFrame, column: str, what: str) -> Drawing:
     several = repeats(frame) > 1
     traces: list[dict[str, Any]] = []
     listed: set[str] = set()
@@ -49,18 +68,18 @@ def purge_lag_chart(frame: pl.DataFrame) -> Drawing:
         name = rows["dbms"][0] if several and rows["run_status"][0] == "complete" else label
         times = numbers(rows["t_s"], 2)
         if int(rows["bucket_samples"].max() or 1) > 1:  # type: ignore[arg-type]
-            traces += band(times, plotted(rows["hll_min"], 0), plotted(rows["hll_max"], 0), colour)
+            traces += band(times, plotted(rows[f"{column}_min"], 0), plotted(rows[f"{column}_max"], 0), colour)
         traces.append(
             {
-                "type": "scatter", "x": times, "y": plotted(rows["hll_mean"], 1),
+                "type": "scatter", "x": times, "y": plotted(rows[f"{column}_mean"], 1),
                 "mode": "lines" if len(rows) > 1 else "markers", "name": inert(name), "legendgroup": inert(name),
                 "showlegend": name not in listed, "hovertemplate": f"{inert(label)}: %{{y}}<extra></extra>",
                 "line": {"color": colour, "dash": dash, "width": 1.25 if several else 2},
             }
         )  # fmt: skip
         listed.add(name)
-    title = f"History list length during {frame['step'][0]}, {frame['setup'][0]}"
-    layout = look(title, x="seconds of the step", y="history list length", zero=True)
+    title = f"{what} during {frame['step'][0]}, {frame['setup'][0]}"
+    layout = look(title, x="seconds of the step", y=what[0].lower() + what[1:], zero=True)
     return Drawing(traces, {**layout, "height": height_of(len(listed))})
 
 

@@ -1,4 +1,4 @@
-"""History lists that are more than ten times the shortest of their column."""
+"""History lists, and numbers of dead rows, that are more than ten times the smallest: never one against the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,21 @@ def purge_lag_statements(purge_lag_at_step_end: pl.DataFrame) -> list[str]:
         )
         for rows in alone
     ]
-    said = list(dict.fromkeys(text for texts in found for text in texts))
+    sentences = list(dict.fromkeys(text for texts in found for text in texts))
     if len(flavours) > 1:
-        said.insert(0, "Flavours of servers count the history differently, so each is only compared with its own kind.")
-    return said
+        sentences.insert(
+            0, "Flavours of servers count the history differently, so each is only compared with its own kind."
+        )
+    return sentences
+
+
+@asks("dead_rows_at_step_end")
+def dead_rows_statements(dead_rows_at_step_end: pl.DataFrame) -> list[str]:
+    """Steps at whose end the dead rows of some are over ten times those of the best, and over 10,000."""
+    return over_ten_times(
+        dead_rows_at_step_end,
+        "dead_rows",
+        10_000,
+        lambda value: format(value, METRICS["hll"].format),
+        "the number of dead rows at the end",
+    )

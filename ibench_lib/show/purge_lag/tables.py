@@ -1,4 +1,4 @@
-"""History list length at the end of each step."""
+"""History list length, and dead rows, at the end of each step: a table for each."""
 
 from __future__ import annotations
 
@@ -20,29 +20,42 @@ _LEAST = 1000
 @answers("purge_lag_at_step_end", "No step to show.")
 def purge_lag_table(frame: pl.DataFrame) -> Grid:
     """History list length right after the last client's end of each step (`purge_lag_at_step_end`)."""
+    flavours: dict[str, str | None] = dict(frame.select("dbms", "flavour").iter_rows())
+    return _at_step_end(frame, "history_list_length", "History list length", "purge-lag-end", flavours, "long")
+
+
+@answers("dead_rows_at_step_end", "No step to show.")
+def dead_rows_table(frame: pl.DataFrame) -> Grid:
+    """Dead rows of servers that count them, within a second after each step's end (`dead_rows_at_step_end`)."""
+    alike = dict.fromkeys(by_position(frame))
+    return _at_step_end(frame, "dead_rows", "Dead rows", "dead-rows-end", alike, "many")
+
+
+def _at_step_end(
+    frame: pl.DataFrame, column: str, what: str, anchor: str, kinds: dict[str, str | None], word: str
+) -> Grid:
+    """`kinds`: which servers count alike. `word` marks what is far above the smallest."""
     steps = steps_of(frame)
-    title = grid_title("History list length at the end of each step", frame)
-    grid = Grid(grid_name("purge-lag-end", frame), title, "dbms", steps)
+    title = grid_title(f"{what} at the end of each step", frame)
+    grid = Grid(grid_name(anchor, frame), title, "dbms", steps, words={"bad": word})
     for name in by_position(frame):
         grid.rows.append((name, []))
-    flavours: dict[str, str | None] = dict(frame.select("dbms", "flavour").iter_rows())
-    of = " among servers of its flavour" if len(set(flavours.values())) > 1 else ""
+    of = " among servers of its flavour" if len(set(kinds.values())) > 1 else ""
     for step in steps:
-        column = "history_list_length"
-        runs = {name: found for name in by_position(frame) if (found := measured(frame, name, step, column))}
+        runs = {name: values for name in by_position(frame) if (values := measured(frame, name, step, column))}
         limits: dict[str | None, float] = {}
-        for flavour in set(flavours.values()):
-            mine = [median(found) for name, found in runs.items() if flavours[name] == flavour]
-            limits[flavour] = max(FAR * min(mine, default=0), _LEAST)
+        for kind in set(kinds.values()):
+            mine = [median(values) for name, values in runs.items() if kinds[name] == kind]
+            limits[kind] = max(FAR * min(mine, default=0), _LEAST)
         for name, cells in grid.rows:
             status = status_cell(rows_of(frame, name, step))
             if status or name not in runs:
                 cells.append(status or Cell("not captured", "status"))
                 continue
             text = spread_text(rows_of(frame, name, step), column, METRICS["hll"].format)
-            cells.append(Cell(text, "bad" if min(runs[name]) > limits[flavours[name]] else None))
+            cells.append(Cell(text, "bad" if min(runs[name]) > limits[kinds[name]] else None))
     grid.notes = [
-        f"▼ over {FAR:.0f}x the shortest of its column{of}, and over {_LEAST:,}, in every run.",
-        *spread_notes(frame, "history_list_length"),
+        f"{word}: over {FAR:.0f}x the smallest of its column{of}, and over {_LEAST:,}, in every run.",
+        *spread_notes(frame, column),
     ]
     return grid

@@ -23,7 +23,7 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
     judged, unrecorded = complete(sent), unrecorded_notes(response_time_histogram)
     if judged.is_empty():
         return [*unrecorded, *unfinished(response_time_histogram)]
-    said = []
+    sentences = []
     compared = 0
     for setup, step, of_step in columns_of(judged):
         for operation in of_step["operation"].unique(maintain_order=True):
@@ -38,23 +38,23 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
             if outliers:
                 mine = {name: rows_of(rows, name, step) for name in runs}
                 items = [f"{name} ({', '.join([_item(runs[name], limit), *caveats(mine[name])])})" for name in outliers]
-                said.append(
+                sentences.append(
                     f"{setup}, {step}: the worst response of {operation} is more than {_TIMES:.0f}x the best of "
                     f"{len(runs)} results ({theme.seconds(max(runs[best]))} with {caveated(best, mine[best])}): "
                     f"{shortened(items, ', ')}."
                 )
-    if compared and not said:
-        said.append(
+    if compared and not sentences:
+        sentences.append(
             f"No worst response is both more than {_TIMES:.0f}x that of the best configuration and longer than "
             f"{theme.seconds(_SECONDS)} ({count(compared, 'comparison')})."
         )
     first = pl.col("step_id"), pl.col("setup"), pl.col("dbms_position"), pl.col("repeat"), pl.col("operation")
     longest = judged.sort(-pl.col("max_s"), *first).row(0, named=True)
-    said.append(
+    sentences.append(
         f"The longest response in a complete step: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
         f"{longest['setup']}, {longest['step']} with {caveated(longest['dbms'], [longest])}."
     )
-    return [*said, *unrecorded, *unfinished(response_time_histogram)]
+    return [*sentences, *unrecorded, *unfinished(response_time_histogram)]
 
 
 def _item(runs: list[float], limit: float) -> str:

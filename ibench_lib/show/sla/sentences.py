@@ -16,7 +16,7 @@ from ibench_lib.show.kit.statements import asks, caveats, columns_of, complete, 
 def sla_statements(sla: pl.DataFrame) -> list[str]:
     """Each step whose target was missed, and the configurations that missed it; or a sentence that says nobody did."""
     judged = complete(sla).filter(pl.col("sla_failed").is_not_null())
-    said = []
+    sentences = []
     for setup, step, rows in columns_of(judged):
         missed = []
         for name in by_position(rows):
@@ -30,10 +30,10 @@ def sla_statements(sla: pl.DataFrame) -> list[str]:
             targets = rows["target_per_s"].unique().sort()
             target = " or ".join(f"{value:,.0f}" for value in targets)
             rule = f"less than {SLA_SHARE} of the target of {target} {_unit(rows)}"
-            said.append(f"{setup}, {step}: {rule}: {shortened(missed, ', ')}.")
-    if not said and len(judged):
-        said.append(f"No target rate was missed ({extent(judged)}).")
-    return [*said, *unfinished(sla)]
+            sentences.append(f"{setup}, {step}: {rule}: {shortened(missed, ', ')}.")
+    if not sentences and len(judged):
+        sentences.append(f"No target rate was missed ({extent(judged)}).")
+    return [*sentences, *unfinished(sla)]
 
 
 def _unit(rows: pl.DataFrame) -> str:

@@ -44,7 +44,7 @@ def sla_table(frame: pl.DataFrame) -> Grid:
                 text = value_text(mine, "rate", METRICS["throughput"].format)
                 cells.append(status or Cell(text, "sla_failed" if missed else None))
         grid.rows.append((name, cells))
-    grid.notes = [f"✕ below {SLA_SHARE} of the target, which is clients x rate.", *mark_notes(frame)]
+    grid.notes = [f"missed: below {SLA_SHARE} of the target, which is clients x rate.", *mark_notes(frame)]
     return grid
 
 
@@ -57,8 +57,8 @@ def _title(frame: pl.DataFrame) -> str:
 
 def _labels(frame: pl.DataFrame, step: str) -> list[str]:
     """The names of the rates that have a target in a step."""
-    found = frame.filter(pl.col("step") == step)["labels"].to_list()
-    return list(dict.fromkeys(label for labels in found for label in labels))
+    lists = frame.filter(pl.col("step") == step)["labels"].to_list()
+    return list(dict.fromkeys(label for labels in lists for label in labels))
 
 
 def _of_label(row: dict[str, Any], label: str) -> tuple[float | None, bool | None]:

@@ -28,6 +28,7 @@ def rate_by_tenth_table(frame: pl.DataFrame) -> Grid:
         grid_title(f"{rate_label(frame, step)} in each tenth of {step}", frame),
         "dbms",
         [str(tenth) for tenth in range(1, _TENTHS + 1)],
+        words={"bad": "low"},
     )
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
@@ -43,7 +44,7 @@ def rate_by_tenth_table(frame: pl.DataFrame) -> Grid:
         grid.rows.append((name if cells[0].mark == "status" else name + about_runs(rows, "rates"), cells))
     grid.notes = [
         "Mean rate of all clients together in each tenth of the step's full seconds.",
-        "▼ below half of the median tenth.",
+        "low: below half of the median tenth.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]

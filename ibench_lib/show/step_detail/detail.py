@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import polars as pl
 from ibench_lib.analysis.frames import repeats
 from ibench_lib.ask.provenance import derived, names_of
 from ibench_lib.show.kit.display import Html, sentence, sources
+from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.step_detail.panels import panels_of
 
 
@@ -65,11 +65,8 @@ def not_captured(detail: StepDetail) -> Html:
     if not missing:
         return sentence("Everything that the panels show was captured.", *names_of(frame))
     links = sources(*names_of(frame))
-    lines = (
-        f"<li>{html.escape(f'{what} ({reason}): {_all(names)}')}{links}</li>"
-        for (what, reason), names in missing.items()
-    )
-    return Html(f"<p>Not shown, because they have no value:</p><ul>{''.join(lines)}</ul>")
+    lines = (Sentence(f"{what} ({reason}): {_all(names)}", links) for (what, reason), names in missing.items())
+    return Html("<p>Not shown, because they have no value:</p><ul>", *lines, "</ul>")
 
 
 def _all(names: list[str]) -> str:

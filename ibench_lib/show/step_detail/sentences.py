@@ -20,12 +20,12 @@ _FEWEST = 5
 def steadiness_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
     """A sentence for each run and step; of a step that did not end, how far it went."""
     several, setups = len(steadiness) and repeats(steadiness) > 1, steadiness["setup"].n_unique() > 1
-    said = []
+    sentences = []
     for row in steadiness.to_dicts():
         mine = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
         name = row["dbms"] + (f" r{row['repeat']}" if several else "") + (f", {row['setup']}" if setups else "")
-        said.append(f"{row['step']}, {name}: {_how_far(row)}{_how_steady(row, mine)}")
-    return said
+        sentences.append(f"{row['step']}, {name}: {_how_far(row)}{_how_steady(row, mine)}")
+    return sentences
 
 
 def _how_far(row: dict[str, Any]) -> str:

@@ -12,17 +12,17 @@ from ibench_lib.show.kit.statements import asks, unfinished
 @asks("sweep")
 def sweep_statements(sweep: pl.DataFrame) -> list[str]:
     """For each step the place where each dbms is fastest, its rate against the ends, and what is not clearly slower."""
-    said: list[str] = []
+    sentences: list[str] = []
     unknown = False
     for axis, setup, step, rows in swept_steps(sweep):
         found = sweep_of(rows)
         unknown |= not found.known
         items = [_peak_text(axis, line) for line in found.lines if len(line.points) > 1]
         if items:
-            said.append(f"{setup}, {step}, {rows['rate_label'][0]} over {axis}: {shortened(items)}.")
-    if said and unknown:
-        said.insert(0, "Peaks without an interval come from too few runs to estimate the noise.")
-    return [*said, *unfinished(sweep)]
+            sentences.append(f"{setup}, {step}, {rows['rate_label'][0]} over {axis}: {shortened(items)}.")
+    if sentences and unknown:
+        sentences.insert(0, "Peaks without an interval come from too few runs to estimate the noise.")
+    return [*sentences, *unfinished(sweep)]
 
 
 def _peak_text(axis: str, line: Line) -> str:

@@ -125,7 +125,7 @@ def _notes(frame: pl.DataFrame, column: str, metric: Metric, bases: Bases, shown
     if judged:
         compared = max(one.comparisons for one in judged)
         notes.append(
-            f"▲ better, ▼ worse: above {BETTER} or below {WORSE}, and not by chance; {compared:,} comparisons were "
+            f"better, worse: above {BETTER} or below {WORSE}, and not by chance; {compared:,} comparisons were "
             "judged together. Intervals are as in the table of throughput."
         )
     if any(one.is_range for one in shown):

@@ -39,16 +39,16 @@ def throughput_caveat_statements(step_throughput: pl.DataFrame, base: str | Base
 
 
 def _statements(step_throughput: pl.DataFrame, base: Bases, *, ratios_said: bool) -> list[str]:
-    said = list[str]()
+    sentences = list[str]()
     even: dict[tuple[str, str], dict[str, dict[str, Ratio]]] = {}
     without_base: dict[str, list[str]] = {}
     seen: list[Ratio] = []
     compared, short = without_short(step_throughput)
-    found = against_base(step_throughput, base, ["throughput"])
+    to_base = against_base(step_throughput, base, ["throughput"])
     for setup, step, rows in columns_of(compared):
         others = [name for name in by_position(rows) if name != base.first and measured(rows, name, step)]
         places = {name: (setup, step, "throughput", name) for name in others}
-        ratios = {name: found[place] for name, place in places.items() if place in found}
+        ratios = {name: to_base[place] for name, place in places.items() if place in to_base}
         if others and not ratios:
             without_base.setdefault(setup, []).append(step)
         if not ratios:
@@ -56,44 +56,50 @@ def _statements(step_throughput: pl.DataFrame, base: Bases, *, ratios_said: bool
         seen += ratios.values()
         sentence = _step_sentence(setup, step, rows, ratios, base)
         if sentence:
-            said.append(sentence)
+            sentences.append(sentence)
         else:
             even.setdefault((setup, _apart(list(ratios.values()))), {})[step] = ratios
     for (setup, apart), alike in even.items():
         number = len({name for names in alike.values() for name in names})
         limits = smallest_said({step: detectable_said(of_step.values()) for step, of_step in alike.items()})
-        said.append(
+        sentences.append(
             f"{setup}: in {joined(list(alike))} no configuration {apart.format(base=base)} ({number} compared{limits})."
         )
     no_base = [
         f"{setup}, {joined(steps)}: {base} has no throughput to compare with." for setup, steps in without_base.items()
     ]
-    said += no_base
-    if not said and len(step_throughput) and not short:
+    sentences += no_base
+    if not sentences and len(step_throughput) and not short:
         no_base.append(f"Nothing is compared, because no configuration other than {base} has completed a step.")
-        said += no_base
+        sentences += no_base
     of_clients = [*_client_bound(step_throughput), *_unrecorded(step_throughput)]
-    return [*noise_said(seen), *(said if ratios_said else no_base), *of_clients, *short, *unfinished(step_throughput)]
+    return [
+        *noise_said(seen),
+        *(sentences if ratios_said else no_base),
+        *of_clients,
+        *short,
+        *unfinished(step_throughput),
+    ]
 
 
 def _apart(ratios: list[Ratio]) -> str:
     """The verb phrase for 'no difference': depends on how many runs the ratios are of."""
-    of_one, of_two = any(found.low is None for found in ratios), any(found.is_range for found in ratios)
-    of_more = any(found.p is not None for found in ratios)
-    said = []
+    of_one, of_two = any(ratio.low is None for ratio in ratios), any(ratio.is_range for ratio in ratios)
+    of_more = any(ratio.p is not None for ratio in ratios)
+    sentences = []
     if of_more:
-        said.append("differs clearly from {base}")
+        sentences.append("differs clearly from {base}")
     if of_one and of_more:
-        said.append(f"all with one run lie within {WORSE}x to {BETTER}x of {{base}}")
+        sentences.append(f"all with one run lie within {WORSE}x to {BETTER}x of {{base}}")
     elif of_one:
-        said.append(f"lies below {WORSE}x or above {BETTER}x of {{base}}")
+        sentences.append(f"lies below {WORSE}x or above {BETTER}x of {{base}}")
     if of_two:
-        said.append(
+        sentences.append(
             "where there are only two runs, they are too few to tell"
-            if said
+            if sentences
             else "can be told from {base} with only two runs"
         )
-    return ", and ".join(said)
+    return ", and ".join(sentences)
 
 
 def _client_bound(frame: pl.DataFrame) -> list[str]:
@@ -136,7 +142,7 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
             if items:
                 parts.append(f"{word} than {of_group}: {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
-    change = detectable_said([found for name, found in ratios.items() if name not in (*better, *worse)])
+    change = detectable_said([ratio for name, ratio in ratios.items() if name not in (*better, *worse)])
     rest = f" {count(same, 'other')}: no difference found{smallest_said({'': change})}." if same else ""
     about_base = ""
     for name in base.names:

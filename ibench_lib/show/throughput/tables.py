@@ -7,11 +7,11 @@ import polars as pl
 from ibench_lib.analysis.frames import SHORT_S, by_position, short_steps, steps_of
 from ibench_lib.ask.bases import Bases
 from ibench_lib.base.wording import joined
-from ibench_lib.metrics import METRICS
+from ibench_lib.metrics import METRICS, SLA_SHARE
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.naming import step_grid
-from ibench_lib.show.kit.table_cells import base_head, interval_notes, mark_notes, rate_cells
+from ibench_lib.show.kit.table_cells import RATE_WORDS, base_head, interval_notes, mark_notes, rate_cells
 
 
 @answers("step_throughput", "No step to show.")
@@ -27,11 +27,12 @@ def throughput_table(frame: pl.DataFrame, base: str | Bases = "") -> Grid:
     if len(left_out) < frame["step"].n_unique():
         # What is left out still counts for the noise, as on the first screen.
         frame = frame.filter(~pl.col("step").is_in(left_out))
-        ratios = {(step, name): found for (step, name), found in ratios.items() if step not in short}
+        ratios = {(step, name): ratio for (step, name), ratio in ratios.items() if step not in short}
     steps, grid = step_grid(frame, "throughput", "Average throughput")
     for name in by_position(frame):
         grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
-    missed = "✕ missed a target rate."
+    grid.words = RATE_WORDS
+    missed = f"target missed: under {SLA_SHARE} of the rate that an operation was to have."
     grid.notes = [
         *interval_notes(frame, ratios, base),
         *([f"Too short to compare (under {SHORT_S:.0f} s): {joined(left_out)}."] if left_out else []),

@@ -16,16 +16,16 @@ def waits_statements(waits: pl.DataFrame, waits_captured: pl.DataFrame) -> list[
     Steps whose throughput is no result, such as a warm-up, are left out unless there is no other. Those that only
     prepare others come last in their setup.
     """
-    said: list[str] = []
+    sentences: list[str] = []
     locks = results(complete(waits)).filter(pl.col("kind") != "file")
     last = preparing_steps(locks, "step_kind")
     for setup, step, rows in sorted(columns_of(locks), key=lambda place: (place[0], place[1] in last)):
         items = [item for name in by_position(rows) if (item := _top(rows.filter(pl.col("dbms") == name)))]
         if items:
-            said.append(f"{step} in {setup}, the mutex or lock waited for most: {shortened(items)}.")
+            sentences.append(f"{step} in {setup}, the mutex or lock waited for most: {shortened(items)}.")
     paid = waits_captured.filter(pl.col("switched_on").is_not_null())["dbms"].unique(maintain_order=True).to_list()
     if paid:
-        said.append(
+        sentences.append(
             attention(
                 f"instruments of performance_schema were switched on for {joined(paid)}, which slows the server down: "
                 "do not compare the rates of these runs with those of runs without waits."
@@ -35,8 +35,8 @@ def waits_statements(waits: pl.DataFrame, waits_captured: pl.DataFrame) -> list[
         rows = waits_captured.filter(pl.col("dbms") == name)
         if not rows["captured"].any():
             reasons = rows["reason"].drop_nulls().unique(maintain_order=True).to_list()
-            said.append(attention(f"no waits of {name} were captured: {'; '.join(reasons)}."))
-    return said
+            sentences.append(attention(f"no waits of {name} were captured: {'; '.join(reasons)}."))
+    return sentences
 
 
 def _top(rows: pl.DataFrame) -> str | None:

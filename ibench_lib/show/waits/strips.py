@@ -33,6 +33,6 @@ def waits_strips(post: Asker) -> Html:
         .with_columns(duration_s=pl.lit(None, pl.Float64))  # of no row is then known that its step was short
     )
     if totals.is_empty():
-        return Html("")
+        return Html()
     figure = Figure(column, f"mutexes and locks, {unit} per 1,000", "lower", of="unit")
-    return Html(strips_of(totals, post.bases, post.palette, figure, last=preparing_steps(totals, "step_kind")))
+    return strips_of(totals, post.bases, post.palette, figure, last=preparing_steps(totals, "step_kind"))

@@ -31,11 +31,7 @@ WITH chosen AS MATERIALIZED (
         any_value(op_seconds) FILTER (counter = 'cpu_user_s' AND known) AS seconds
     FROM used WHERE source = 'host' GROUP BY ALL
 ), server AS (
-    SELECT
-        run_id, step_id,
-        any_value(grown / op_seconds) FILTER (counter = 'cpu_user_s' AND known) AS user_cpus,
-        any_value(grown / op_seconds) FILTER (counter = 'cpu_system_s' AND known) AS system_cpus
-    FROM used WHERE source = 'process' GROUP BY ALL
+    FROM server_cpus(used)
 ), device AS (
     SELECT
         run_id, step_id, name,
@@ -96,8 +92,8 @@ SELECT
     1e6 * (v.user_cpus + v.system_cpus) / nullif(statements_per_s, 0) AS server_us,
     CASE WHEN q.share >= 0.7 THEN 1e6 * q.per_statement END AS queued_us,
     1e6 * d.reads / nullif(statements_per_s, 0) AS read_us, 1e6 * d.flushes / nullif(statements_per_s, 0) AS flush_us,
-    w.us AS wait_us, p.ipq, p.cpi, p.clock_ghz,
-    CASE WHEN p.ipq IS NULL THEN coalesce(
+    w.us AS wait_us, p.instructions_per_s / nullif(x.throughput, 0) AS ipq, p.cpi, p.clock_ghz,
+    CASE WHEN ipq IS NULL THEN coalesce(
         json_extract_string(r.null_reasons, '$."perf_counters"'),
         json_extract_string(r.null_reasons, '$."perf_counters.instructions"'),
         'the processor did not count over the step') END AS counters_reason,

@@ -1,7 +1,7 @@
 -- What the processor counted of the server in each selected step (`perf_counters`): instructions, cycles and CPU seconds
 -- per second of the step, over the intervals that lie in the step as a whole. Steps of which these cover less than 70 %
--- have no row. ipq: instructions per operation of the step's throughput; cpi: cycles per instruction; clock_ghz: cycles
--- per second of CPU.
+-- have no row. instructions_per_s: divided by the step's throughput they are those per operation (`ipq`); cpi: cycles
+-- per instruction; clock_ghz: cycles per second of CPU.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -14,7 +14,7 @@ WITH counted AS (
     GROUP BY ALL
 )
 SELECT
-    run_id, step_id, instructions / seconds / nullif(r.throughput, 0) AS ipq, cycles / nullif(instructions, 0) AS cpi,
+    run_id, step_id, instructions / seconds AS instructions_per_s, cycles / nullif(instructions, 0) AS cpi,
     cycles / nullif(cpu_s, 0) / 1e9 AS clock_ghz
-FROM counted JOIN rates_of_steps($ids, $names) r USING (run_id, step_id)
+FROM counted
 WHERE seconds >= 0.7 * duration_s

@@ -45,8 +45,7 @@ WITH chosen AS (
     FROM used WHERE source = 'device' GROUP BY run_id, step_id, name
     QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(name) DESC, name) = 1
 ), server AS (
-    SELECT run_id, step_id, sum(grown / op_seconds) FILTER (counter IN ('cpu_user_s', 'cpu_system_s') AND known) AS cpus
-    FROM used WHERE source = 'process' GROUP BY ALL
+    FROM server_cpus(used)
 ), covered AS (
     -- Nothing of a step that has no sample inside, in a run that has samples.
     SELECT c.run_id, c.step_id, least(coalesce(min(u.share), 0), 1) AS covered
@@ -78,7 +77,7 @@ SELECT
     1e6 * v.cpus / nullif(r.throughput, 0) AS scpupq,
     -- Ticks of 10 ms may give the two a little more than there was.
     CASE WHEN a.own > 1 THEN 0 ELSE 100 * (1 - a.own) END AS other_cpu,
-    p.ipq, p.cpi, m.rss, z.dbgb1, z.dbgb2, o.covered
+    p.instructions_per_s / nullif(r.throughput, 0) AS ipq, p.cpi, m.rss, z.dbgb1, z.dbgb2, o.covered
 FROM chosen s
 JOIN runs n USING (run_id)
 LEFT JOIN rates_of_steps($ids, $names) r USING (run_id, step_id)

@@ -3,7 +3,8 @@
 -- column. `grown` took place in `seconds`; `share` is the part of the step that they cover. Both readings of
 -- `step_counters` lie at the step's ends; where there are none (runs by an older ibench, a restarted server, an answer
 -- that came too late), the sums are over the samples inside the step. They leave out the seconds at its ends: a rate
--- over less than 95 % of the step may be off by more than 5 %, so it is not `known`.
+-- over less than 95 % of the step may be off by more than 5 %, so it is not `known`. Of an imported step nothing is known
+-- but the samples that a tool of its own has left: half of the step is enough, and its importer says how much it is.
 --
 -- A cost divides by what was done in the same seconds, since the clients do less at the ends of a step than between them.
 -- `op_seconds` is the time that the step's main operations in `seconds` would have taken at their mean rate over the
@@ -13,21 +14,25 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS MATERIALIZED (
-    SELECT run_id, step_id, start_s, end_s, duration_s, main FROM steps_of($ids, $names) WHERE start_s IS NOT NULL
+    SELECT run_id, step_id, start_s, end_s, duration_s, main, CASE origin WHEN 'imported' THEN 0.5 ELSE 0.95 END AS enough
+    FROM steps_of($ids, $names) JOIN (SELECT run_id, origin FROM runs) USING (run_id) WHERE start_s IS NOT NULL
 ), counted AS MATERIALIZED (
     SELECT
         c.run_id, c.step_id, k.source, k.name, k.counter, k.end_value - k.start_value AS grown,
         k.end_s - k.start_s AS seconds,
         (least(k.end_s, c.end_s) - greatest(k.start_s, c.start_s)) / nullif(greatest(c.duration_s, k.end_s - k.start_s), 0)
-            AS share
+            AS share,
+        c.enough
     FROM chosen c JOIN step_counters k USING (run_id, step_id)
     WHERE k.source IN ('host', 'process')
-       OR k.source = 'device' AND (c.run_id, k.name) IN (SELECT (run_id, device) FROM device_samples WHERE holds_data)
+       OR k.source = 'device' AND (
+           c.enough < 0.95 OR (c.run_id, k.name) IN (SELECT (run_id, device) FROM device_samples WHERE holds_data)
+       )
 ), from_samples AS MATERIALIZED (
     -- Steps of which a source is not counted, or not over all of them.
     SELECT c.*, x.source
     FROM chosen c, (VALUES ('host'), ('process'), ('device')) AS x(source)
-    ANTI JOIN (FROM counted WHERE share >= 0.95) d
+    ANTI JOIN (FROM counted WHERE share >= enough) d
         ON d.run_id = c.run_id AND d.step_id = c.step_id AND d.source = x.source
 ), host_inside AS MATERIALIZED (
     SELECT s.step_id, s.start_s, s.source, '' AS name, h.*
@@ -97,7 +102,7 @@ WITH chosen AS MATERIALIZED (
     UNION ALL BY NAME
     SELECT
         s.run_id, s.step_id, s.source, s.name, s.counter, s.use.grown AS grown, s.use.seconds AS seconds,
-        s.use.seconds / nullif(c.duration_s, 0) AS share,
+        s.use.seconds / nullif(c.duration_s, 0) AS share, c.enough,
         -- Of a counter without a value in some of the samples, so much less time counts.
         coalesce(w.of_ops * c.duration_s * s.use.seconds / t.covered_s, s.use.seconds) AS op_seconds,
         coalesce(w.of_rows * c.duration_s * s.use.seconds / t.covered_s, s.use.seconds) AS row_seconds
@@ -107,4 +112,4 @@ WITH chosen AS MATERIALIZED (
     LEFT JOIN covered_time t USING (run_id, step_id, source)
     WHERE s.use.grown IS NOT NULL
 )
-SELECT *, share >= 0.95 AS known FROM found
+SELECT * EXCLUDE (enough), share >= enough AS known FROM found

@@ -26,18 +26,13 @@ WITH chosen AS (
         END AS silent,
         CASE WHEN said_whole THEN 0 ELSE abs(w.ops - coalesce(o.ops, 0)) END AS uncounted
     FROM workers w SEMI JOIN chosen USING (run_id, step_id) LEFT JOIN wrote o USING (run_id, step_id, worker)
-), without_list AS (
-    -- A server that has no history list says so once, and no sample of the run has one.
-    SELECT r.run_id
-    FROM runs r ANTI JOIN (FROM server_samples WHERE history_list_length IS NOT NULL) USING (run_id)
-    WHERE json_extract_string(r.null_reasons, '$."steps.history_list_length"') IS NOT NULL
 ), answered AS (
     SELECT s.run_id, s.step_id, x.t_s
     FROM chosen s JOIN server_samples x ON x.run_id = s.run_id AND x.t_s > s.start_s AND x.t_s < s.end_s
     WHERE x.history_list_length IS NOT NULL
     UNION ALL
     SELECT run_id, step_id, unnest([start_s, end_s])
-    FROM chosen ANTI JOIN without_list USING (run_id) WHERE start_s IS NOT NULL AND source IS NULL
+    FROM chosen ANTI JOIN runs_without_history_list USING (run_id) WHERE start_s IS NOT NULL AND source IS NULL
 ), pauses AS (
     SELECT run_id, step_id, t_s - lag(t_s) OVER (PARTITION BY run_id, step_id ORDER BY t_s) AS pause_s FROM answered
 ), found AS (

@@ -1,12 +1,13 @@
 -- InnoDB history list length over the time of each step, from the samples of every second. `t_s` counts from the
 -- step's start. At most `points` a run and step: more are put into buckets of `bucket_samples`, each kept as min,
--- mean and max. `missing` counts samples that the server did not answer.
+-- mean and max. `missing` counts samples that the server did not answer. Runs on servers that have no such list are not
+-- there.
 --
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    FROM selected_steps($runs, $steps)
+    FROM selected_steps($runs, $steps) ANTI JOIN runs_without_history_list USING (run_id)
 ), sampled AS (
     SELECT
         s.run_id, s.step_id, x.t_s - s.start_s AS t_s, x.history_list_length AS hll,

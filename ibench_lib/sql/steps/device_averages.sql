@@ -3,7 +3,8 @@
 -- write_wait_ms, flush_wait_ms: mean time of a request, in the queue and at the device; read_kb, write_kb: mean size of
 -- a request; queue: mean number of requests in flight; busy_pct: share of the time with a request in flight. A
 -- partition and its disk are both listed. `covered`: the part of the step that the readings cover (`step_use`); under
--- 0.95, all means are NULL. NULL: not captured, or no such request.
+-- 0.95, all means are NULL; it is NULL itself of an imported step whose samples are enough. NULL: not captured, or no such
+-- request.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -11,7 +12,7 @@ WITH chosen AS (
     FROM selected_steps($runs, $steps)
 ), summed AS (
     SELECT
-        run_id, step_id, name AS device, least(min(share), 1) AS covered,
+        run_id, step_id, name AS device, min(least(share, 1)) FILTER (NOT known OR share >= 0.95) AS covered,
         any_value(seconds) FILTER (counter = 'reads' AND known) AS seconds,
         any_value(seconds) FILTER (counter = 'flushes' AND known) AS flush_seconds,
         any_value(grown) FILTER (counter = 'reads' AND known) AS reads,

@@ -23,13 +23,18 @@ WITH chosen AS (
         sum(lost)::BIGINT AS lost, CASE WHEN count(cpu_s) = count(*) THEN sum(cpu_s) END AS cpu_s,
         any_value(event) AS event, any_value(frequency) AS frequency
     FROM recorded GROUP BY ALL
+), used AS (
+    FROM step_use($runs, $steps)
+), server AS (
+    FROM server_cpus(used)
 ), seen AS (
     SELECT DISTINCT run_id FROM profile_stacks
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, r.build,
     r.origin_wall AS begun, coalesce(s.recordings, 0)::BIGINT AS recordings, coalesce(s.samples, 0)::BIGINT AS samples,
-    s.seconds, s.event, s.frequency, s.lost, s.cpu_s, s.samples / s.frequency / nullif(s.cpu_s, 0) AS sampled, u.scpupq,
+    s.seconds, s.event, s.frequency, s.lost, s.cpu_s, s.samples / s.frequency / nullif(s.cpu_s, 0) AS sampled,
+    1e6 * v.cpus / nullif(x.throughput, 0) AS scpupq,
     CASE WHEN s.recordings > 0 THEN NULL
          WHEN e.run_id IS NOT NULL
              THEN 'no recording lies entirely within the step: use a longer step, or smaller `every_s` and `seconds`'
@@ -50,6 +55,7 @@ LEFT JOIN collectors k ON k.run_id = c.run_id AND k.collector = 'profile'
 CROSS JOIN LATERAL (
     SELECT coalesce(json_extract_string(r.null_reasons, '$."profile_stacks"'), k.reason) AS said
 ) missing
-LEFT JOIN questions.step_resources($runs, $steps) u ON u.run_id = c.run_id AND u.step_id = c.step_id
+LEFT JOIN server v ON v.run_id = c.run_id AND v.step_id = c.step_id
+LEFT JOIN rates_of_steps($runs, $steps) x ON x.run_id = c.run_id AND x.step_id = c.step_id
 ORDER BY
     c.setup, min_by(c.step_id, c.repeat) OVER (PARTITION BY c.setup, c.step), c.dbms_position, c.repeat

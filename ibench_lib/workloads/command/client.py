@@ -48,11 +48,11 @@ class Command(Program):
     def read_line(self, line: str) -> Reading | Sequence[IntervalCount] | None:
         if self._reader is not None:
             return self._reader.read(line)
-        if self._total is not None and (found := self._total.search(line)):
+        if self._total is not None and (total := self._total.search(line)):
             try:
-                self._count = int(found["count"])
+                self._count = int(total["count"])
             except ValueError:
-                raise Unreadable(f"its total is no whole number: {found['count']!r:.40}") from None
+                raise Unreadable(f"its total is no whole number: {total['count']!r:.40}") from None
         return ()
 
     def finish(self, ran_s: float) -> Sequence[IntervalCount]:

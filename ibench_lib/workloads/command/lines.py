@@ -88,8 +88,8 @@ class LineReader:
 
     def _texts(self, line: str) -> dict[str, str] | None:
         if self._pattern is not None:
-            found = self._pattern.search(line)
-            return None if found is None else {name: text for name, text in found.groupdict().items() if text}
+            match = self._pattern.search(line)
+            return None if match is None else {name: text for name, text in match.groupdict().items() if text}
         fields = line.split(self._separator)
         if len(fields) < max(self._columns.values()):
             return None

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
-from ibench_lib.base.strict_yaml import suggestion
 from ibench_lib.base.text_file import NotReadable, read_text
+from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads.command.lines import AMOUNTS, SAID
 from ibench_lib.workloads.command.placeholders import OF_THE_SERVER, OF_THE_STEP, PASSWORD, PYTHON, named_in

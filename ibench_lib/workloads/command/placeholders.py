@@ -16,7 +16,7 @@ _PLACE = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}|(?<!\$)\{([a-z][a-z0-9_]*)\}")
 
 def named_in(text: str) -> list[str]:
     """The placeholders of a text, in order."""
-    return [found[2] for found in _PLACE.finditer(text) if found[2]]
+    return [place[2] for place in _PLACE.finditer(text) if place[2]]
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:

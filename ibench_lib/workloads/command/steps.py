@@ -47,7 +47,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     ------
     ExperimentError : a command has a placeholder for which nothing stands, as in this setup.
     """
-    found: list[Step] = []
+    planned: list[Step] = []
     for kind, command, name, threads in _all(options):
         seconds = float(max(1, round(setup.seconds * scale)))
         own: dict[str, object] = {**setup.values, "seed": options.seed, "threads": threads}
@@ -69,7 +69,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
                 )
         if both := sorted(files & setup.values.keys()):
             raise ExperimentError(f"{{{both[0]}}} is a value of setup {setup.name} and a file: rename one of them")
-        found.append(
+        planned.append(
             Step(
                 name=name,
                 form=command.name,
@@ -82,7 +82,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
                 values={place: str(value) for place, value in own.items()},
             )
         )
-    return found
+    return planned
 
 
 def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:

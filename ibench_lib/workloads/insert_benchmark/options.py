@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ibench_lib.base.choices import BY_FORM
-from ibench_lib.workloads.insert_benchmark.rows import PREPARED_DATA_LIMIT
+from ibench_lib.client.driver import LONGEST_PARAMETER
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Name, Seconds, Strict
 
 STEP_FORMS = "l.i0, l.x, l.i1, l.i2, qrN or qpN (N inserts/s per client, such as qr100)"
@@ -125,9 +125,9 @@ class Options(CommonOptions):
     @classmethod
     def _carries_the_data(cls, protocol: str, given: ValidationInfo) -> str:
         longest = max(given.data.get("data_length", [0]))
-        if protocol == "prepared" and longest > PREPARED_DATA_LIMIT:
+        if protocol == "prepared" and longest > LONGEST_PARAMETER:
             raise ValueError(
-                f"prepared inserts carry data of at most {PREPARED_DATA_LIMIT} characters, and data_length goes up to"
+                f"prepared inserts carry data of at most {LONGEST_PARAMETER} characters, and data_length goes up to"
                 f" {longest}; use `protocol: text` for longer data"
             )
         return protocol

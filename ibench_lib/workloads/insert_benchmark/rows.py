@@ -14,19 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ibench_lib.client.driver import Connection
+from ibench_lib.client.driver import LONGEST_PARAMETER, Connection
+from ibench_lib.workloads.insert_benchmark.clock import statements_per_block
 
 CASH_REGISTERS = 1_000
 CUSTOMERS = 100_000
 PRODUCTS = 10_000
 PRICES = 500
 
-PREPARED_DATA_LIMIT = 250
-"""Longest `data` of a prepared insert: a driver may have one byte for the length of a string."""
-
 COLUMNS = "dateandtime,cashregisterid,customerid,productid,price,data"
 
-_BLOCK_ROWS = 2_000
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 CLOCK_START = datetime(2023, 1, 1)
 
@@ -89,16 +86,6 @@ def random_letters(length: int) -> int:
     return int(length * 0.75 * 0.5)
 
 
-def clock_seconds(statements: int, rows_per_commit: int) -> int:
-    """By how many seconds the clock of an inserter advances in so many statements."""
-    return -(-statements // _per_block(rows_per_commit))
-
-
-def _per_block(rows_per_commit: int) -> int:
-    """Statements of one block."""
-    return max(1, _BLOCK_ROWS // rows_per_commit)
-
-
 def fields(matrix: Array, **wanted: tuple[int, str]) -> Array:
     """The rows of a matrix of bytes as records, each field given by (offset, dtype); they may overlap.
 
@@ -126,7 +113,7 @@ class TextInserts:
         clock_s: int = 0,
     ) -> None:
         self._prefix = connection.command(_insert(table).encode())
-        self._per_block = _per_block(rows_per_commit)
+        self._per_block = statements_per_block(rows_per_commit)
         rows = self._per_block * rows_per_commit
         self._source = RowSource(rows, data_length, seed, clock_s)
         low, high = data_length
@@ -185,10 +172,10 @@ class PreparedInserts:
         clock_s: int = 0,
     ) -> None:
         low, high = data_length
-        assert high <= PREPARED_DATA_LIMIT, "the experiment file is refused"
+        assert high <= LONGEST_PARAMETER, "the experiment file is refused"
         strings = [_fixed_letters(length) + bytes(random_letters(length)) for length in range(low, high + 1)]
         self._rows = connection.prepared_rows(_insert(table), rows_per_commit, 4, strings)
-        self._source = RowSource(_per_block(rows_per_commit) * rows_per_commit, data_length, seed, clock_s)
+        self._source = RowSource(statements_per_block(rows_per_commit) * rows_per_commit, data_length, seed, clock_s)
         self._pending: list[bytes] = []
 
     def next_statement(self) -> bytes:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads import workload
+from ibench_lib.workloads.insert_benchmark.clock import clock_seconds
 from ibench_lib.workloads.insert_benchmark.options import QUERY_STEP, Options, Setup, StepSpec, step_name, step_specs
-from ibench_lib.workloads.insert_benchmark.rows import clock_seconds
 from ibench_lib.workloads.workload import StepKind, Work
 
 KINDS = (

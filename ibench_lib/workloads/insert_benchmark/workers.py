@@ -40,15 +40,15 @@ def tables(options: Options) -> list[str]:
 
 def workers(options: Options, step: Step) -> list[Worker]:
     """The client processes of a step, by client."""
-    found = []
+    team = []
     for client in range(1, options.clients + 1):
         table = tables(options)[client - 1 if options.tables == "per_client" else 0]
         if step.kind == "index":
             if client <= len(tables(options)) and options.secondary_indexes:
                 operations = ("create_index",)
-                found.append(Worker(client=client, role="indexer", operations=operations, table=table, probes=True))
+                team.append(Worker(client=client, role="indexer", operations=operations, table=table, probes=True))
             continue
-        found.append(
+        team.append(
             Worker(
                 client=client,
                 role="inserter",
@@ -61,7 +61,7 @@ def workers(options: Options, step: Step) -> list[Worker]:
         if step.deletes:
             # The deleter needs the smallest key anyway: its first look is the client's get_min probe.
             # It shares it with the point queriers, which never ask for it themselves.
-            found.append(
+            team.append(
                 Worker(
                     client=client,
                     role="deleter",
@@ -74,7 +74,7 @@ def workers(options: Options, step: Step) -> list[Worker]:
             )
         if step.query:
             queries = (f"{step.query}_query",)
-            found += [
+            team += [
                 Worker(
                     client=client,
                     role="querier",
@@ -86,7 +86,7 @@ def workers(options: Options, step: Step) -> list[Worker]:
                 )
                 for number in range(options.queriers)
             ]
-    return found
+    return team
 
 
 def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:

@@ -17,8 +17,8 @@ class GraphLoader(Loader):
     """INSERTs of this process's part of the graph, all of whose links are shown."""
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
-        found = super().rows_by_table(rows)
-        return {**found, LEDGER_SHOWN: found.get(LINK, 0)}
+        of_table = super().rows_by_table(rows)
+        return {**of_table, LEDGER_SHOWN: of_table.get(LINK, 0)}
 
 
 class Indexer(Role):

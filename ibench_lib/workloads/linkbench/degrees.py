@@ -43,8 +43,8 @@ def degrees(ranks: Array, nodes: int, tail: Tail, distribution: Distribution | N
     with np.errstate(divide="ignore"):
         ln_share = np.log(share)
     # The smallest number of which no larger share of nodes has more; what is left of rounding must not add one.
-    found = np.ceil(np.expm1(np.interp(ln_share, _LN_SHARE, _LN_LINKS)) - 1e-9).astype(np.int64)
-    made: Array = np.where(ln_share < _LN_SHARE[0], LARGEST, found)
+    interpolated = np.ceil(np.expm1(np.interp(ln_share, _LN_SHARE, _LN_LINKS)) - 1e-9).astype(np.int64)
+    made: Array = np.where(ln_share < _LN_SHARE[0], LARGEST, interpolated)
     return made
 
 

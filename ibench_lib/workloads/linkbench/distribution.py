@@ -31,8 +31,8 @@ class Distribution:
 
     def of_ranks(self, parts: Array) -> Array:
         """Links of nodes by the part of all nodes whose rank is lower, from 0 (most links) to 1."""
-        found: Array = self.links[np.searchsorted(self.shares, 1.0 - parts, side="left")]
-        return found
+        links: Array = self.links[np.searchsorted(self.shares, 1.0 - parts, side="left")]
+        return links
 
 
 @cache

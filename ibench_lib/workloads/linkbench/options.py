@@ -96,8 +96,8 @@ class Options(CommonOptions):
     @model_serializer(mode="wrap")
     def _as_before(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without a file, a cell has the identity that it had before there were such files."""
-        found: dict[str, Any] = handler(self)
-        return {key: value for key, value in found.items() if key != "distribution" or value is not None}
+        fields: dict[str, Any] = handler(self)
+        return {key: value for key, value in fields.items() if key != "distribution" or value is not None}
 
     def files(self) -> dict[str, str]:
         return {} if self.distribution is None else {"distribution": self.distribution}

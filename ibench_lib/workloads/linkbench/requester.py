@@ -147,19 +147,19 @@ def _upsert_link(operation: Operation) -> Steps:
     key = (request.id1, request.id2, request.link_type)
     now_ms, counted = request.now_ms, 0
     if operation.requester.commits_all:
-        found = yield sql.upsert % (*key, request.data, now_ms)
+        affected = yield sql.upsert % (*key, request.data, now_ms)
     else:
-        found = yield sql.begin_and_upsert % (*key, request.data, now_ms), SEVERAL
-    if found != 0:
+        affected = yield sql.begin_and_upsert % (*key, request.data, now_ms), SEVERAL
+    if affected != 0:
         count_up = sql.count_up % (request.id1, request.link_type, now_ms, now_ms)
-        counted = yield (count_up + _AND_COMMIT, SEVERAL) if found == 1 else count_up
-    if found != 1:
+        counted = yield (count_up + _AND_COMMIT, SEVERAL) if affected == 1 else count_up
+    if affected != 1:
         yield sql.update % (request.data, now_ms, *key) + _AND_COMMIT, SEVERAL
-    changed[LINK] += found == 1
+    changed[LINK] += affected == 1
     changed[COUNT] += counted == 1
-    changed[LEDGER_SHOWN] += found != 0
-    operation.ended(_UPSERTED[found])
-    return int(found != 0)
+    changed[LEDGER_SHOWN] += affected != 0
+    operation.ended(_UPSERTED[affected])
+    return int(affected != 0)
 
 
 def _delete_link(operation: Operation) -> Steps:
@@ -262,7 +262,7 @@ _STEPS: dict[str, Callable[[Operation], Steps]] = {
 
 def _single(operation: Operation, command: bytes) -> Steps:
     """An operation of one statement, which is committed automatically if the session does that."""
-    found = yield (command + _AND_COMMIT, SEVERAL) if operation.requester.commits_all else command
+    rows = yield (command + _AND_COMMIT, SEVERAL) if operation.requester.commits_all else command
     of_one = _OF_ONE_ROW.get(operation.operation)
-    operation.ended(_SIZES[found.bit_length()] if of_one is None else of_one[found])
-    return int(found)
+    operation.ended(_SIZES[rows.bit_length()] if of_one is None else of_one[rows])
+    return int(rows)

@@ -60,8 +60,8 @@ class Shuffle:
         if self._still:
             return ids - 1
         group = (ids - 1) % _GROUPS
-        found: Array = (ids - 1 - self._moves[group]) % self._sizes[group]
-        return found
+        ranks: Array = (ids - 1 - self._moves[group]) % self._sizes[group]
+        return ranks
 
 
 @cache

@@ -156,14 +156,14 @@ def described(step: Step) -> dict[str, Any]:
 
 def _forms(options: Options) -> list[tuple[str, str, int]]:
     """Name, kind and requesters of each step. The warm-up has the most requesters: it reads what they will need."""
-    found = [("load", "load", 0)]
+    forms = [("load", "load", 0)]
     if options.secondary_index == "after":
-        found.append(("index", "index", 0))
-    found.append(("warm_up", "warm_up", max(options.requesters)))
-    found += [(f"t{requesters}", "requests", requesters) for requesters in options.requesters]
+        forms.append(("index", "index", 0))
+    forms.append(("warm_up", "warm_up", max(options.requesters)))
+    forms += [(f"t{requesters}", "requests", requesters) for requesters in options.requesters]
     if options.control:
-        found.append((CONTROL, "control", options.requesters[0]))
-    return found
+        forms.append((CONTROL, "control", options.requesters[0]))
+    return forms
 
 
 def _processes(options: Options, requesters: int) -> int:

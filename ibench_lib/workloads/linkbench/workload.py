@@ -71,12 +71,12 @@ class LinkBench(Workload):
         return steps.spec(options, step, worker, step_id)
 
     def checks(self, options: files.Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
-        found: list[Check] = []
+        made: list[Check] = []
         if step.kind == "load":
-            found += checks.population(rows, population.rows_by_table(options.graph(step.nodes)))
+            made += checks.population(rows, population.rows_by_table(options.graph(step.nodes)))
         if options.count_rows:
-            found += checks.row_counts(rows) + checks.sums(rows)
-        return found + checks.counts(min(step.nodes, options.checked_ids))
+            made += checks.row_counts(rows) + checks.sums(rows)
+        return made + checks.counts(min(step.nodes, options.checked_ids))
 
     def background(self, options: files.Options, step: Step) -> list[str]:
         return []

@@ -91,8 +91,8 @@ class Sysbench(Program):
             if bins is not None and sum(bins.values()) >= sum(self._all_bins.values()):
                 self._all_bins = bins
             return ()
-        if found := _WORDS.fullmatch(line):
-            return self._interval(found)
+        if words := _WORDS.fullmatch(line):
+            return self._interval(words)
         if _QUEUE_FULL in line:
             raise Unreadable(
                 f"the server could not keep up with {self._rate:,} transactions/s: sysbench's queue of them is full"
@@ -178,13 +178,13 @@ def _bins(text: str | None) -> dict[int, int] | None:
     """Counts by bin; None where sysbench does not let anyone read them."""
     if text is None or text == "-":
         return None
-    found: dict[int, int] = {}
+    bins: dict[int, int] = {}
     for pair in filter(None, text.split(",")):
         number, _, count = pair.partition(":")
         if not (number.isdecimal() and count.isdecimal() and int(number) < _BINS):
             raise Unreadable(f"{pair!r:.40} is no bin with its count")
-        found[int(number)] = int(count)
-    return found
+        bins[int(number)] = int(count)
+    return bins
 
 
 def _connection(target: Target) -> str:

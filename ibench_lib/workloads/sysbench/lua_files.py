@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ibench_lib.base.strict_yaml import suggestion
 from ibench_lib.base.text_file import NotReadable, read_text
+from ibench_lib.base.wording import suggestion
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import ExperimentError
 
@@ -86,8 +86,8 @@ def options_of(program: str, script: str, bundled: str) -> frozenset[str] | None
     if _NO_HELP in said:  # as it is where a script has no options
         return frozenset()
     if done.returncode != 0 or (_BAD.search(said) and not _OPTION_LINE.search(said)):
-        found = _BAD.search(said)
-        why = (found[1] if found else said.strip().partition("\n")[0]).replace(script, name).strip()
+        reason = _BAD.search(said)
+        why = (reason[1] if reason else said.strip().partition("\n")[0]).replace(script, name).strip()
         raise CannotDrive(f"{name} does not load: {why[:200] or f'exit {done.returncode}'}")
     return frozenset(option.replace("_", "-") for option in _OPTION_LINE.findall(said)) or None
 

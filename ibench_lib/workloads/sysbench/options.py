@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from ibench_lib.base.strict_yaml import suggestion
+from ibench_lib.base.wording import suggestion
 from ibench_lib.workloads.sysbench.lua_files import LuaFile, read_lua
 from ibench_lib.workloads.sysbench.microbenchmarks import MICROBENCHMARKS, TESTS, Test, own_test
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds, Strict
@@ -55,10 +55,10 @@ class ChosenTest(Strict):
 
     @model_serializer(mode="wrap")
     def _what_is_given(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        found: dict[str, Any] = rest(self)
+        fields: dict[str, Any] = rest(self)
         if not self.keep:  # as before there was `keep`
-            found.pop("keep", None)
-        return found
+            fields.pop("keep", None)
+        return fields
 
     @field_validator("options")
     @classmethod
@@ -180,15 +180,15 @@ class Options(CommonOptions):
     @model_serializer(mode="wrap")
     def _what_decides(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # Cells that were finished before there was `settle` stay done.
-        found: dict[str, Any] = rest(self)
+        fields: dict[str, Any] = rest(self)
         if not any(test.known.settles for test in self.tests):
-            found.pop("settle", None)
+            fields.pop("settle", None)
         for later in ("lua", "prepare"):
             if not getattr(self, later):
-                found.pop(later, None)
+                fields.pop(later, None)
         if self.engine == "innodb":
-            found.pop("engine", None)
-        return found
+            fields.pop("engine", None)
+        return fields
 
     @model_validator(mode="after")
     def _fits_together(self) -> Options:

@@ -62,8 +62,8 @@ def _has_driver(path: str) -> bool:
         said = subprocess.run([path, "--help"], capture_output=True, text=True, timeout=10, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
         return True
-    found = _DRIVERS.search(said)
-    return found is None or "mysql - " in found[0]
+    drivers = _DRIVERS.search(said)
+    return drivers is None or "mysql - " in drivers[0]
 
 
 def sysbench_here() -> ProgramHere:

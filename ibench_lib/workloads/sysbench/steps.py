@@ -47,11 +47,11 @@ class Step(workload.Step):
 
 def names(options: Options) -> list[str]:
     """The names of the steps if every test has a warm-up; without one, those of the warm-ups are missing."""
-    found: list[str] = []
+    named: list[str] = []
     for preparation, test, threads in _rounds(options):
         warm_up = [] if test.known.warms else [_name(test, threads) + WARM_UP]
-        found += [*filter(None, [preparation]), *warm_up, _name(test, threads)]
-    return found
+        named += [*filter(None, [preparation]), *warm_up, _name(test, threads)]
+    return named
 
 
 def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
@@ -62,11 +62,13 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     prepares = options.prepare or ANY_TEST
     kind = PREPARE_OWN if options.prepare else PREPARE
     wait_s = _original_wait_s(setup.tables * size) if options.settle == "original" else None
-    found: list[Step] = []
+    planned: list[Step] = []
     previous = None
     for preparation, test, threads in _rounds(options):
         if preparation:
-            found.append(Step(name=preparation, form=preparation, kind=kind, test=prepares, threads=loaders, **of_all))
+            planned.append(
+                Step(name=preparation, form=preparation, kind=kind, test=prepares, threads=loaders, **of_all)
+            )
         of_test: dict[str, Any] = {
             "test": test, "churns": not test.known.reads_only, "target_per_s": test.rate, "threads": threads, **of_all
         }  # fmt: skip
@@ -74,10 +76,10 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
             of_test |= {"settle_before": True, "settle_s": wait_s}
         for of_part, called, seconds in _parts(test, threads, setup):
             timed = float(max(1, round(seconds * scale)))
-            found.append(Step(name=called, form=called, kind=of_part, seconds=timed, **of_test))
+            planned.append(Step(name=called, form=called, kind=of_part, seconds=timed, **of_test))
             of_test |= {"settle_before": False, "settle_s": None}
         previous = test
-    return found
+    return planned
 
 
 def kind_of(step: str) -> str | None:

@@ -139,7 +139,7 @@ def conditions(
     Those that are not cheap are checked of the `drawn` warehouses only, if these are given.
     """
     of_set = f" in set {end}" if end else ""
-    found = []
+    made = []
     for name in wanted:
         only = None if name in CHEAP else drawn
         if only is None:
@@ -147,7 +147,7 @@ def conditions(
         else:
             numbers = ", ".join(map(str, only))
             of = f" in {'warehouse' if len(only) == 1 else 'warehouses'} {numbers}{of_set}"
-        found.append(
+        made.append(
             Check(
                 f"SELECT COUNT(*) {_statement(name, end, only)}",
                 0,
@@ -157,7 +157,7 @@ def conditions(
                 broken_by=f"profile {profile.name}" if name in profile.broken else None,
             )
         )
-    return found
+    return made
 
 
 def _statement(name: str, end: str, warehouses: Sequence[int] | None) -> str:

@@ -200,5 +200,5 @@ PROFILES: Mapping[str, Profile] = {
 def deviations(name: str) -> list[dict[str, str]]:
     """How a profile differs from the specification: what, the specification, here. Empty for standard."""
     text = (Path(__file__).parent / "deviations.json").read_text(encoding="utf-8")
-    found: dict[str, list[dict[str, str]]] = json.loads(text)
-    return found.get(name, [])
+    of_profiles: dict[str, list[dict[str, str]]] = json.loads(text)
+    return of_profiles.get(name, [])

@@ -137,11 +137,11 @@ class NewOrder:
         stock = sql.stock[district - 1]
         dist_at = 1 + district if profile.all_dists else 2
         for at, (supply, item, quantity) in enumerate(lines, start=1):
-            found = yield sql.item % item, ROWS
-            if not found and item == UNUSED_ITEM:
+            rows = yield sql.item % item, ROWS
+            if not rows and item == UNUSED_ITEM:
                 yield sql.rollback
                 return 0
-            price = int(found[0][0].replace(b".", b""))
+            price = int(rows[0][0].replace(b".", b""))
             (row,) = yield stock % (item, supply), ROWS
             left = int(row[0])
             if profile.peer_stock:
@@ -187,8 +187,8 @@ class Payment:
         home, number = (customer.warehouse, customer.district), customer.number
         if customer.last is not None:
             yield sql.count_last % (*home, customer.last.encode())
-            found = yield sql.ids_of_last % (*home, customer.last.encode()), ROWS
-            number = int(_middle(found, past=sql.profile.past_middle)[0])
+            customers = yield sql.ids_of_last % (*home, customer.last.encode()), ROWS
+            number = int(_middle(customers, past=sql.profile.past_middle)[0])
         (row,) = yield sql.customer % (*home, number), ROWS
         paid = _paid(sql.profile, row, cents)
         if row[_CREDIT] == b"BC":
@@ -235,14 +235,14 @@ class OrderStatus:
             yield sql.begin
         if customer.last is not None:
             yield sql.count_last % (*home, customer.last.encode())
-            found = yield sql.status_of_last % (*home, customer.last.encode()), ROWS
+            rows = yield sql.status_of_last % (*home, customer.last.encode()), ROWS
             if not profile.own_customer:
-                number = int(_middle(found, past=profile.past_middle)[3])
+                number = int(_middle(rows, past=profile.past_middle)[3])
         else:
             yield sql.status_of_id % (*home, number)
         of_customer = (*home, number)
-        found = yield sql.last_order % (of_customer * 2 if profile.own_customer else of_customer), ROWS
-        order = int(found[0][0])
+        rows = yield sql.last_order % (of_customer * 2 if profile.own_customer else of_customer), ROWS
+        order = int(rows[0][0])
         yield sql.lines % (*home, customer.district if profile.lines_of_district else order)
         yield sql.commit
         return 1

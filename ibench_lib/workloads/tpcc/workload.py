@@ -77,15 +77,15 @@ class Tpcc(Workload):
         if step.kind not in ("load", "run"):
             return []
         after_load = step.kind == "load"
-        found = checks.population(step.sets, step.warehouses, rows) if after_load else []
-        found += checks.row_counts(step.sets, rows) if options.count_rows else []
+        made = checks.population(step.sets, step.warehouses, rows) if after_load else []
+        made += checks.row_counts(step.sets, rows) if options.count_rows else []
         names = checks.wanted(options.checks, after_load=after_load)
         drawn = checks.drawn(options.checks, step.sets, step.warehouses, options.seed)
         for end in tables.suffixes(step.sets):
             # The load has nothing of the profile's.
-            found += checks.conditions(end, names, STANDARD if after_load else PROFILES[options.profile], drawn)
-            found += checks.ledger(end, step.warehouses, rows)
-        return found
+            made += checks.conditions(end, names, STANDARD if after_load else PROFILES[options.profile], drawn)
+            made += checks.ledger(end, step.warehouses, rows)
+        return made
 
     def background(self, options: files.Options, step: Step) -> list[str]:
         return []

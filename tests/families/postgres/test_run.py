@@ -11,21 +11,10 @@ from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.sweep import run_experiment
-from ibench_lib.servers import registry
 from ibench_lib.servers.build import Build
 from ibench_lib.store import reader
+from tests.families.postgres.runs import experiment, register
 from tests.synthetic import answer
-
-EXPERIMENT = """
-title: the Insert Benchmark on PostgreSQL
-builds: [pg]
-configs_folder: own
-configs: [{{name: small, fragments: [cx10a, small]}}]
-setups: [{{name: tiny, l_i0_rows: 4000, l_i1_rows: 2000, l_i2_rows: 500, query_seconds: 3}}]
-workload:
-  {{benchmark: insert_benchmark, clients: 1, steps: [l.i0, l.x, l.i1, l.i2, qr100, qp100],
-    settle: flush, protocol: {0}}}
-"""
 
 
 @pytest.mark.slow
@@ -35,21 +24,10 @@ def test_all_steps_run_and_what_is_counted_is_what_was_acknowledged(
     postgres: Build, open_path: Path, protocol: str
 ) -> None:
     workspace = Workspace(open_path)
-    with registry.arriving(workspace) as root:
-        registry.describe(
-            root,
-            basedir=str(postgres.basedir),
-            command=list(postgres.command),
-            source="test",
-            environment=postgres.environment,
-        )
-        registry.adopt(root, "pg", workspace)
-    (open_path / "own").mkdir()
-    (open_path / "own" / "small.postgres.conf").write_text(
-        "shared_buffers = 24MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\nfsync = off\n"
-    )
-    (open_path / "pg.yaml").write_text(EXPERIMENT.format(protocol))
-    (manifest,) = run_experiment(load_experiment(open_path / "pg.yaml"), workspace, Observer()).made
+    register(postgres, workspace)
+    steps = "l.i0, l.x, l.i1, l.i2, qr100, qp100"
+    path = experiment(open_path, steps=steps, protocol=protocol)
+    (manifest,) = run_experiment(load_experiment(path), workspace, Observer()).made
     assert manifest.status == "complete", manifest.error
     assert manifest.server is not None and manifest.server.variables["shared_buffers"] == "24MB"
     assert [action.action for action in manifest.settle] == ["VACUUM (ANALYZE, INDEX_CLEANUP ON) pi1", "CHECKPOINT"]

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -91,10 +92,23 @@ def test_an_error_keeps_its_sqlstate_and_the_connection_goes_on(tmp_path: Path, 
         (message(b"G", b"\0\0\0") + READY, "a message of type b'G'"),
         (b"C\0\0\0\1", "a message of 1 bytes"),
         (INSERT_3 + b"C", "bytes after the end"),
+        (error("57P02", "crash of another process"), r"\(57P02\) crash of another process"),
     ],
 )
 def test_a_server_that_is_lost_or_out_of_step_is_told_as_such(tmp_path: Path, answer: bytes, said: str) -> None:
     with served(tmp_path, answer) as wire, pytest.raises(ConnectionLost, match=said):
+        answered(wire)
+
+
+def test_what_a_server_says_unasked_belongs_to_no_answer(tmp_path: Path) -> None:
+    late = SETTING + NOTICE
+    with served(tmp_path, INSERT_3 + late, INSERT_3 + late[:9], late[9:] + INSERT_3) as wire:
+        assert [answered(wire) for _ in range(3)] == [3, 3, 3]
+    (tmp_path / "ends").mkdir()
+    with (
+        served(tmp_path / "ends", INSERT_3 + error("57P01", "terminating connection")) as wire,
+        pytest.raises(ConnectionLost, match=r"\(57P01\) terminating connection"),
+    ):
         answered(wire)
 
 
@@ -104,6 +118,87 @@ def test_a_refused_login_is_an_answer(tmp_path: Path) -> None:
         served(tmp_path, opening=error("28P01", "wrong password")),
     ):
         pass
+
+
+def auth(kind: int, content: bytes = b"") -> bytes:
+    return message(b"R", struct.pack(">I", kind) + content)
+
+
+@pytest.mark.parametrize(
+    ("opening", "said"),
+    [
+        (
+            auth(10, b"SCRAM-SHA-512\0\0"),
+            r"\(28000\) the server asks for a way of logging in that ibench does not have",
+        ),
+        (auth(7), "a way of logging in that ibench does not have"),
+        (message(b"R", b""), "no PostgreSQL server"),
+        (auth(0) + message(b"K", b"\0"), "no PostgreSQL server"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "no PostgreSQL server"),
+        (auth(0)[:7], "closed the connection"),
+        (error("57P03", "the database system is starting up"), r"\(57P03\) the database system is starting up"),
+        (error("53300", "too many clients"), r"\(53300\) too many clients"),
+    ],
+)
+def test_a_login_that_goes_wrong_is_one_line(tmp_path: Path, opening: bytes, said: str) -> None:
+    with pytest.raises((ConnectionLost, StatementError), match=said), served(tmp_path, opening=opening):
+        pass
+
+
+SASL = auth(10, b"SCRAM-SHA-256\0\0")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([auth(11, b"r=short,s=AAAA,i=4096")], "SCRAM is wrong: another nonce"),
+        ([auth(11, b"no such thing")], "SCRAM is wrong"),
+        ([auth(12, b"v=")], "does not know the password"),
+        ([auth(0) + READY], "without a proof"),
+        ([auth(3)], "a way of logging in that ibench does not have"),
+        ([error("28P01", "wrong password")], r"\(28P01\) wrong password"),
+    ],
+    ids=["nonce", "nonsense", "no exchange", "no proof", "in the clear", "refused"],
+)
+def test_a_server_that_cannot_prove_itself_is_not_talked_to(tmp_path: Path, answers: list[bytes], said: str) -> None:
+    with (
+        pytest.raises((ConnectionLost, StatementError), match=said),
+        served(tmp_path, *answers, opening=SASL),
+    ):
+        pass
+
+
+def test_rows_that_are_not_as_long_as_they_say_are_out_of_step(tmp_path: Path) -> None:
+    for number, content in enumerate(
+        [struct.pack(">Hi", 2, 2) + b"17", struct.pack(">Hi", 1, 9) + b"17", b"", b"\0\1"]
+    ):
+        (tmp_path / str(number)).mkdir()
+        answer = message(b"T", b"\0\0") + message(b"D", content) + message(b"C", b"SELECT 1\0") + READY
+        with (
+            served(tmp_path / str(number), answer) as wire,
+            pytest.raises(ConnectionLost, match="a row is not as long as it says"),
+        ):
+            answered(wire, fetch=True)
+
+
+def test_no_answer_that_is_damaged_raises_anything_else() -> None:
+    wire = Wire.__new__(Wire)
+    whole = SELECT_2 + TWO[:-1] + error("23505") + INSERT_3
+    random = Random(41)
+    lost = 0
+    for _ in range(2000):
+        damaged = bytearray(whole)
+        for _ in range(random.randint(1, 3)):
+            damaged[random.randrange(len(damaged))] = random.choice([0, 1, 0xFF, random.randrange(256)])
+        damaged = damaged[: random.randint(1, len(damaged))]
+        wire._late = b""
+        wire._begin_answer(fetch=True)
+        try:
+            wire._take(bytes(damaged))
+            wire._result()
+        except (ConnectionLost, StatementError):
+            lost += 1
+    assert 0 < lost < 2000
 
 
 def test_scram_as_in_the_standard() -> None:

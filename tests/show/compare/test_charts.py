@@ -34,6 +34,8 @@ def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_dr
     assert found and float(found[1]) == pytest.approx(ratio - down, abs=0.01)
     assert float(found[2]) == pytest.approx(ratio + up, abs=0.01)
     assert drawn["inserts/s"][:2] == ("same or unclear", 1.0)
+    hollow = {trace.name: "open" in trace.marker.symbol for trace in figure.data}
+    assert hollow["same or unclear"] and not hollow["better"], "as on first screens"
     assert figure.layout.xaxis.title.text == "B / A (not drawn, because A or B is 0: history list length)"
     assert figure.layout.xaxis.type == "log"
     assert figure.layout.meta["title"] == "Metrics of qr100: B / A, cached"

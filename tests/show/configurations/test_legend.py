@@ -7,7 +7,7 @@ import re
 import polars as pl
 
 from ibench_lib.ask.bases import Bases
-from ibench_lib.show.configurations.legend import legend
+from ibench_lib.show.configurations.legend import legend, option_words
 
 Row = tuple[str, str, str, int, str, str | None, str | None]
 NAMES = ("setup", "base", "dbms", "dbms_position", "option", "base_value", "value")
@@ -56,3 +56,21 @@ def test_many_names_are_counted() -> None:
     bases = Bases(("b.base",), {"b.base": "b", **{f"b.c{number}": "b" for number in range(9)}})
     rows: list[Row] = [("io", "b.base", f"b.c{number}", number, "lag", None, "1") for number in range(9)]
     assert told(*rows, bases=bases)[0] == "What the 9 configurations change" and len(told(*rows, bases=bases)) == 11
+
+
+def test_a_configuration_is_told_apart_by_the_options_that_the_fewest_change() -> None:
+    def words(*rows: Row) -> dict[str, str]:
+        return option_words(pl.DataFrame(rows, schema=list(NAMES), orient="row"), ONE)
+
+    rows: list[Row] = [
+        ("io", "b.base", "b.a13", 1, "lag", None, "100"),
+        ("io", "b.base", "b.a13", 1, "threads", "4", "8"),
+        ("io", "b.base", "b.a10", 2, "threads", "4", "8"),
+        ("io", "b.base", "other.x", 3, "lag", None, "900"),
+    ]
+    assert words(*rows) == {"b.a13": "lag 100 …", "b.a10": "threads 8"}
+    others: Row = ("io", "b.base", "b.a10", 2, "lag", None, "100")
+    assert words(*rows, others) == dict.fromkeys(("b.a13", "b.a10"), "lag 100, threads 8")
+    scaled: Row = ("cached", "b.base", "b.a10", 2, "threads", "4", "16")
+    assert words(*rows, scaled) == {"b.a13": "lag 100 …"}, "setups differ"
+    assert words(("io", "b.base", "b.a13", 1, "x" * 59, None, "1")) == {}, "too long"

@@ -85,4 +85,4 @@ def test_the_marks_of_the_table_are_explained_by_what_is_better() -> None:
     post: Any = SimpleNamespace(ask=lambda question: frame, bases=bases("base"), palette="default")
     (table,) = reasons(post).items
     notes = " ".join(row[0] for row in Parsed(table).rows if row)
-    assert "▲ better, ▼ worse: above 1.05 or below 0.95, and not by chance." in notes
+    assert "better, worse: above 1.05 or below 0.95, and not by chance." in notes

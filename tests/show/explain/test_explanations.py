@@ -23,7 +23,7 @@ def post_of(*runs: Run) -> Explanations:
 def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     found = post_of(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43)))
     assert next((one.setup, one.step) for one in found.each) == ("cached", "l.i0")
-    page = ib.explained(found)._repr_html_()
+    page = ib.explained(found).markup
     assert "A is system.cy10a (3 runs); B is system.b (3 runs); " in page and "rec_get_offsets_func +71.5" in page
     assert '<li class="loud">Not known: whether the server runs more instructions or slower ones' in page
     terms = dict(re.findall(r'<tr title="([^:]+): ([^"]+)">', page))
@@ -36,6 +36,6 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
 def test_a_post_of_nothing_says_so() -> None:
     (alone, *_) = pair_runs(None, None)
     found = post_of(alone)
-    assert "There is only one dbms here" in ib.explained(found)._repr_html_()
+    assert "There is only one dbms here" in ib.explained(found).markup
     shown = ib.explained_by(found, ib.rate_terms, nothing="Nothing.")
     assert "There is only one dbms here" in shown.items[0]._repr_html_()

@@ -140,17 +140,17 @@ def test_files_are_named_by_build_and_date() -> None:
 
 def test_links_hold_the_files_and_leave_out_the_longest() -> None:
     plain, long = b"short", bytes(range(256)) * 400
-    found = links([("long.folded", long), ("short.folded", plain)])
+    found = links([("long.folded", long), ("short.folded", plain)]).markup
     data = dict(re.findall(r'download="([^"]*)" href="data:[^,]*,([^"]*)"', found))
     assert base64.b64decode(data["short.folded"]) == plain
     assert gzip.decompress(base64.b64decode(data["long.folded.gz"])) == long
-    without = links([("long.folded", long), ("short.folded", plain)], room=20)
+    without = links([("long.folded", long), ("short.folded", plain)], room=20).markup
     assert "long.folded.gz" not in dict(re.findall(r'download="([^"]*)" href="data:[^,]*,([^"]*)"', without))
     assert re.search(r"long\.folded\.gz, \d.* kB: left out", without)
 
 
 def test_names_of_functions_are_no_markup() -> None:
     hostile = side("<b>", {"t;start_thread;<script>x</script>": 5, "t;start_thread;operator<": 5})
-    shown = markup(graph_of([hostile], "l.i0, <i>"))
+    shown = markup(graph_of([hostile], "l.i0, <i>")).markup
     assert "<b>" not in shown and "<i>" not in shown and shown.count("<script") == 1
     assert "&lt;b&gt;" in shown

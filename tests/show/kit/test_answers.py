@@ -18,7 +18,14 @@ FRAMES = {
     "sla": pl.DataFrame({"setup": ["s", "s", "t"], "step": ["q", "r", "r"], "x": [1, 2, 3]}),
     "dips": pl.DataFrame({"setup": ["s"]}),
     "step_throughput": pl.DataFrame(
-        {"setup": ["s", "s", "t"], "step": ["q", "r", "r"], "step_status": "complete", "duration_s": [0.5, 2.0, 3.0]}
+        {
+            "setup": ["s", "s", "t"],
+            "step": ["q", "r", "r"],
+            "step_id": [1, 2, 2],
+            "step_status": "complete",
+            "duration_s": [0.5, 2.0, 3.0],
+            "kind": "other",
+        }
     ),
 }
 

@@ -70,3 +70,10 @@ def test_many_results_fold_below_their_headings_and_few_do_not() -> None:
         item.markup for item in each(setups, ib.response_time_table, **options).items if isinstance(item, Html)
     )
     assert first.startswith('<details class="fold"><summary><h3 id="l.i0.histogram">l.i0</h3>') and "2 tables" in first
+
+
+def test_a_heading_says_in_words_what_a_step_is() -> None:
+    shown = ib.draw(choose(lake_of(Run()), "demo"), ib.rate_chart)
+    heads = [item.markup for item in shown.items if isinstance(item, Html)]
+    words = '<span class="words">Range queries · </span><span class="code">qr100</span>'
+    assert f'<h3 id="qr100.one-second">{words}</h3>' in heads

@@ -25,7 +25,7 @@ def post_of(*runs: Run) -> Selection:
 
 
 def drawn(post: Selection) -> ElementTree.Element:
-    markup = sparklines(post.ask("one_second"), post.ask("steadiness"), post.ask("dips"))
+    markup = sparklines(post.ask("one_second"), post.ask("steadiness"), post.ask("dips")).markup
     return ElementTree.fromstring(f"<div>{markup}</div>")
 
 

@@ -11,6 +11,7 @@ from ibench_lib.show.kit.strips import (
     RATE_WORDS,
     StripRow,
     arrows_said,
+    begun,
     finding,
     heat,
     span_of,
@@ -23,7 +24,7 @@ NOISY = Ratio(0.9, 0.7, 1.2, runs=3, p=0.4)
 
 
 def drawn(*rows: StripRow, span: float = 2.0) -> ElementTree.Element:
-    return ElementTree.fromstring(strip("l.i1, inserts/s", rows, span))
+    return ElementTree.fromstring(strip("l.i1, inserts/s", rows, span).markup)
 
 
 def centre(figure: ElementTree.Element, number: int = 0) -> float:
@@ -90,7 +91,7 @@ def test_the_word_tells_good_from_bad_not_more_from_less() -> None:
 def test_strips_that_stand_together_have_one_axis() -> None:
     """A dot further from 1x is a larger difference, in whichever strip it is."""
     titled = [("little", [StripRow("a", Ratio(1.1))]), ("much", [StripRow("a longer name", Ratio(3.0))])]
-    little, much = (ElementTree.fromstring(drawn) for drawn in strips(titled))
+    little, much = (ElementTree.fromstring(drawn.markup) for drawn in strips(titled))
     named, same = ([text.text for text in figure.findall(".//text")] for figure in (little, much))
     assert named == same and {"0.5x", "1x", "2x"} <= set(named)
     assert 0 < centre(little) - 50 < 0.2 * (centre(much) - 50)
@@ -153,3 +154,8 @@ def test_an_axis_names_values_that_leave_each_other_room() -> None:
     assert [tick.text for tick in drawn(StripRow("a", CLEAR), span=1.3).findall(".//text")] == [
         "0.8x", "0.91x", "1x", "1.1x", "1.25x",
     ]  # fmt: skip
+
+
+def test_a_finding_begins_with_a_capital_unless_with_a_code() -> None:
+    assert begun("range queries (qr100): 2x", ["io", "qr100"]) == "Range queries (qr100): 2x"
+    assert begun("qr100: 2x", ["io", "qr100"]) == "qr100: 2x" and begun("io, qr100: 2x", ["io"]) == "io, qr100: 2x"

@@ -17,11 +17,11 @@ def test_repeats_of_a_figure_that_scatters_show_their_range() -> None:
     ]
     lake = lake_of(*runs, Run("quick", minute=5, get_min_s=(0, 0, 0, 0.001), history_list=(1, 1, 50_000, 1)))
     seconds = Parsed(ib.get_min_table(answer(lake, "get_min")))
-    assert seconds.of("system.cy10a")[3] == "2.250 (0.500 to 4.000) ▼"
+    assert seconds.of("system.cy10a")[3] == "2.250 (0.500 to 4.000) slow"
     assert seconds.of("system.quick")[3] == "0.001"
     lag = Parsed(ib.purge_lag_table(answer(lake, "purge_lag_at_step_end")))
     assert lag.of("system.cy10a") == ["1 (1 to 1)", "1 (1 to 1)", "54 (9 to 99)", "1 (1 to 1)"]
-    assert lag.of("system.quick") == ["1", "1", "50,000 ▼", "1"]
+    assert lag.of("system.quick") == ["1", "1", "50,000 long", "1"]
 
 
 def test_a_figure_that_scatters_says_which_repeats_have_none() -> None:

@@ -16,7 +16,7 @@ def test_sla_table_has_a_target_row_and_marks_what_missed_it() -> None:
     table = Parsed(ib.sla_table(frame))
     assert table.of("target") == ["200", "200"]
     assert table.of("system.cy10a") == ["200", "200"]
-    assert table.of("system.slow") == ["180 ✕", "180 ✕"]
+    assert table.of("system.slow") == ["180 missed", "180 missed"]
 
 
 def test_sla_table_has_each_target_of_experiments_that_share_a_setup() -> None:

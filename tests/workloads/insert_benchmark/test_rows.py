@@ -9,7 +9,8 @@ import pytest
 
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark.client import RangeQuerier, _seed, make_role
-from ibench_lib.workloads.insert_benchmark.rows import PreparedInserts, TextInserts, clock_seconds
+from ibench_lib.workloads.insert_benchmark.clock import clock_seconds
+from ibench_lib.workloads.insert_benchmark.rows import PreparedInserts, TextInserts
 from tests.fakes.offline import Offline
 from tests.workloads.insert_benchmark.options import options
 
@@ -81,8 +82,6 @@ def test_a_clock_that_goes_on_begins_where_it_ended() -> None:
     first = seconds(45, 0)
     assert (first[0], first[-1]) == ("2023-01-01 00:00:00", "2023-01-01 00:00:01")
     assert seconds(1, clock_seconds(45, 50)) == ["2023-01-01 00:00:02"]
-    assert [clock_seconds(n, 50) for n in (0, 1, 40, 41)] == [0, 1, 1, 2]
-    assert clock_seconds(3, 5_000) == 3
 
 
 @pytest.mark.parametrize("lengths", [(10, 20), (1, 3), (1, 1), (250, 250), (3_990, 4_000)])

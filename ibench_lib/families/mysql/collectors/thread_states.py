@@ -48,8 +48,8 @@ class ThreadStates(Collector):
         schema = "information_schema"
         try:
             # Empty, even without our own connection, where performance_schema is off.
-            (found,) = named_rows(connection, "SELECT COUNT(*) AS listed FROM performance_schema.processlist")
-            schema = "performance_schema" if found["listed"] else schema
+            (tables,) = named_rows(connection, "SELECT COUNT(*) AS listed FROM performance_schema.processlist")
+            schema = "performance_schema" if tables["listed"] else schema
         except pymysql.err.MySQLError:  # MariaDB and older MySQL have no such table
             if not connection.open:
                 raise

@@ -120,13 +120,13 @@ class Waits(Collector):
         }
 
     def _innodb_mutex(self) -> Totals:
-        found = mutex_waits(
+        waits = mutex_waits(
             (str(row["name"]), str(row["status"])) for row in self._link.ask("SHOW ENGINE INNODB MUTEX")
         )
-        if found:
+        if waits:
             self.null_reasons["waits.wait_s"] = "SHOW ENGINE INNODB MUTEX counts waits and does not time them"
             self.null_reasons.pop("waits.innodb_mutex", None)
-        return found
+        return waits
 
     def _switch_on(self, connection: pymysql.Connection[Any]) -> None:
         """For a new connection: the server may have been restarted, with its instruments off."""
@@ -191,13 +191,13 @@ def _switch_on_consumer(connection: pymysql.Connection[Any]) -> bool:
 
 def differences(before: Totals, now: Totals) -> list[tuple[str, int, float | None]]:
     """Waits and seconds waited since, by event; one whose count fell was reset, and has none."""
-    found: list[tuple[str, int, float | None]] = []
+    waits_of: list[tuple[str, int, float | None]] = []
     for event, (waits, waited_s) in now.items():
         waits_before, waited_before_s = before.get(event, (0, 0.0))
         if waits > waits_before:
             waited = None if waited_s is None else waited_s - (waited_before_s or 0.0)
-            found.append((event, waits - waits_before, waited))
-    return found
+            waits_of.append((event, waits - waits_before, waited))
+    return waits_of
 
 
 def mutex_waits(listed: Any) -> Totals:
@@ -205,12 +205,12 @@ def mutex_waits(listed: Any) -> Totals:
 
     Locks of one name are added up.
     """
-    found: dict[str, tuple[int, float | None]] = {}
+    totals: dict[str, tuple[int, float | None]] = {}
     for name, status in listed:
         match = _WAITS.search(status)
         if match:
-            found[name] = (found.get(name, (0, None))[0] + int(match[1]), None)
-    return found
+            totals[name] = (totals.get(name, (0, None))[0] + int(match[1]), None)
+    return totals
 
 
 def _like(column: str) -> str:

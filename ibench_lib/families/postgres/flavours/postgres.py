@@ -39,7 +39,8 @@ _LEAST_BUFFERS, _LEAST_WAL = 24 << 20, 32 << 20
 
 _DECIDED = """
     bonjour bonjour_name cluster_name config_file data_directory event_source external_pid_file hba_file ident_file
-    krb_server_keyfile listen_addresses log_destination log_directory log_filename logging_collector port ssl
+    krb_server_keyfile listen_addresses log_destination log_directory log_filename logging_collector port
+    restart_after_crash ssl
     ssl_ca_file ssl_cert_file ssl_crl_dir ssl_crl_file ssl_dh_params_file ssl_key_file stats_temp_directory
     syslog_facility    syslog_ident temp_tablespaces unix_socket_directories unix_socket_group unix_socket_permissions
 """
@@ -135,6 +136,8 @@ class PostgreSQL(Flavour):
             "unix_socket_permissions": "0700",
             "logging_collector": "off",
             "log_destination": "stderr",
+            # It would begin again with empty statistics, in the middle of a step, if one of its processes died.
+            "restart_after_crash": "off",
             "ssl": "off",
         }
         if place.certificate is not None:

@@ -30,16 +30,24 @@ _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 
 @asks("workload")
 def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
-    """Clients, tables and how statements are sent; if runs differ, the sentences name the setups."""
-    rows = workload.drop("runs", "dbms_count", "repeats").to_dicts()
+    """Clients, tables and how statements are sent; if runs differ, the sentences name the setups.
+
+    Where those of one setup differ, as servers of two families do, they name the dbms as well.
+    """
     mixed = _editions(workload)
-    said: dict[str, list[str]] = {}
-    for row in rows:
+    said: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for row in workload.to_dicts():
         experiment = f"{row['experiment']}, " if workload["experiment"].n_unique() > 1 else ""
-        said.setdefault(_workload(row), []).append(f"{experiment}{row['setup']}")
-    if len(said) == 1:
-        return [*said, *mixed]
-    return [*(f"{joined(list(dict.fromkeys(places)))}: {sentence}" for sentence, places in said.items()), *mixed]
+        of_setup = said.setdefault((experiment, row["setup"]), {})
+        of_setup.setdefault(_workload(row), []).extend(row["dbms"])
+    places: dict[str, list[str]] = {}
+    for (experiment, setup), sentences in said.items():
+        for sentence, dbms in sentences.items():
+            with_dbms = f" with {shortened(list(dict.fromkeys(dbms)), ', ')}" if len(sentences) > 1 else ""
+            places.setdefault(sentence, []).append(f"{experiment}{setup}{with_dbms}")
+    if len(places) == 1:
+        return [*places, *mixed]
+    return [*(f"{joined(where)}: {sentence}" for sentence, where in places.items()), *mixed]
 
 
 def _editions(workload: pl.DataFrame) -> list[str]:
@@ -138,16 +146,16 @@ def _limit(rates: str) -> str:
 
 def _sizes(rows: list[dict[str, Any]]) -> str:
     """How many rows or seconds, by setup if they differ."""
-    found = [
+    growing = [
         (row["setup"], row["step"], f"{row['rows']:,} rows per client" if row["rows"] else f"{row['seconds']:,g} s")
         for row in rows
         if row["rows"] or row["seconds"]
     ]
     of_setup: dict[str, set[str]] = {}
-    for setup, _, size in found:
+    for setup, _, size in growing:
         of_setup.setdefault(setup, set()).add(size)
     places: dict[str, list[str]] = {}
-    for setup, step, size in found:
+    for setup, step, size in growing:
         places.setdefault(size, []).append(setup if len(of_setup[setup]) == 1 else f"{step} of {setup}")
     if len(places) == 1:
         return next(iter(places))
@@ -201,9 +209,9 @@ def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[
     facts = [runs, *([f"history list {left} at the end of {_before(rows, base)}"] if left else [])]
     facts += caveats(rows_of(rows, base, step))
     text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({', '.join(facts)})."
-    for begin, found in (("That is", faster), ("It was", slower)):
-        if found:
-            text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
+    for begin, items in (("That is", faster), ("It was", slower)):
+        if items:
+            text += f" {begin} {shortened([item for _, item in sorted(items, reverse=True)])}."
     return text
 
 
@@ -231,6 +239,6 @@ def _far(found: Ratio) -> bool:
 def _chance(seen: list[Ratio]) -> list[str]:
     """What the brackets in the sentences hold, and what chance does."""
     said = []
-    if any(found.is_range for found in seen):
+    if any(ratio.is_range for ratio in seen):
         said.append("Two runs: the brackets hold the range of the ratio (low to high). Their noise is unknown.")
-    return [*said, *([OF_TWO_SAID] if any(found.p is not None for found in seen) else [])]
+    return [*said, *([OF_TWO_SAID] if any(ratio.p is not None for ratio in seen) else [])]

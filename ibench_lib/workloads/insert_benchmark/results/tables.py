@@ -35,33 +35,41 @@ def deviations_table(frame: pl.DataFrame) -> Grid:
 @cache
 def _deviations() -> dict[str, Any]:
     """The list of them, the only one. docs/measurement.md has those of the last edition, by a test."""
-    found: dict[str, Any] = json.loads((Path(__file__).parent / "deviations.json").read_text(encoding="utf-8"))
-    return found
+    deviations: dict[str, Any] = json.loads((Path(__file__).parent / "deviations.json").read_text(encoding="utf-8"))
+    return deviations
 
 
 @answers("get_min", "No query was timed.")
 def get_min_table(frame: pl.DataFrame) -> Grid:
     """Seconds of the first SELECT min(transactionid) of each step, worst client (`get_min`), to three decimals."""
     steps = steps_of(frame)
-    grid = Grid(grid_name("get-min-seconds", frame), grid_title("Seconds of get_min", frame), "dbms", steps)
+    grid = Grid(
+        grid_name("get-min-seconds", frame),
+        grid_title("Seconds of get_min", frame),
+        "dbms",
+        steps,
+        words={"bad": "slow"},
+    )
     best: dict[str, float] = {}
     for step in steps:
-        of_step = [median(found) for name in by_position(frame) if (found := measured(frame, name, step, "get_min_s"))]
+        of_step = [
+            median(values) for name in by_position(frame) if (values := measured(frame, name, step, "get_min_s"))
+        ]
         if of_step:
             best[step] = min(of_step)
     for name in by_position(frame):
         cells = []
         for step in steps:
-            found = measured(frame, name, step, "get_min_s", any_status=True)
-            if found:
-                slow = step in best and min(found) > FAR * best[step]
+            values = measured(frame, name, step, "get_min_s", any_status=True)
+            if values:
+                slow = step in best and min(values) > FAR * best[step]
                 text = spread_text(rows_of(frame, name, step), "get_min_s", ",.3f", any_status=True)
                 cells.append(Cell(text, "bad" if slow else None))
             else:
                 cells.append(status_cell(rows_of(frame, name, step)) or Cell("not measured", "status"))
         grid.rows.append((name, cells))
     grid.notes = [
-        f"▼ over {FAR:.0f}x the best of its column, in every run. Each figure is that of the slowest client.",
+        f"slow: over {FAR:.0f}x the best of its column, in every run. Each figure is that of the slowest client.",
         *spread_notes(frame, "get_min_s"),
     ]
     return grid

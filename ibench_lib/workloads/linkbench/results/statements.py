@@ -126,15 +126,18 @@ def _size(row: dict[str, Any]) -> str:
     numbers = row["requesters"] or []
     requesters = f"{joined([str(number) for number in numbers])} {'requester' if numbers == [1] else 'requesters'}"
     tables, statements = row["tables"], row["statements"]
-    alike = [f"tables and statements of {tables}"]
+    alike = [f"tables and statements of {tables}"] if tables else ["those of the original LinkBench"]
     facts = [
         *(alike if tables == statements else [f"tables of {tables}", f"statements of {statements}"]),
-        count(row["partitions"], "partition") if row["partitions"] else "no partitions",
+        *([count(row["partitions"], "partition") if row["partitions"] else "no partitions"] if tables else []),
         f"{row['rate']:,g} operations/s" if row["rate"] else "as fast as possible",
     ]
+    graph = "a graph of unknown size"
+    if row["nodes"] and row["links"]:
+        tail = f" (degree_tail {row['degree_tail']})" if row["degree_tail"] else ""
+        graph = f"{count(row['nodes'], 'node')} and {count(row['links'], 'link')} after the load{tail}"
     return (
-        f"{row['setup']}: {count(row['nodes'], 'node')} and {count(row['links'], 'link')} after the load "
-        f"(degree_tail {row['degree_tail']}); {requesters} in up to "
+        f"{row['setup']}: {graph}; {requesters} in up to "
         f"{count(row['clients'], 'process', 'processes')} ({', '.join(facts)})."
     )
 
@@ -142,6 +145,6 @@ def _size(row: dict[str, Any]) -> str:
 def _verdicts(rows: list[dict[str, Any]], checks: pl.DataFrame) -> list[str]:
     held, runs = (sum(int(row[column]) for row in rows) for column in ("complete", "runs"))
     rules = [proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]]
-    figures = [text for rule, text in _PROVEN.items() if rules and all(rule in found for found in rules)]
+    figures = [text for rule, text in _PROVEN.items() if rules and all(rule in of_run for of_run in rules)]
     proves = f"passed the checks after each step: {joined(figures)}" if figures else NOT_RECORDED
     return verdict(held, runs, proves)

@@ -13,6 +13,7 @@ from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
+    RATE_WORDS,
     base_head,
     interval_notes,
     mark_notes,
@@ -31,9 +32,10 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     steps = steps_of(frame)
     title = grid_title("Operations/s by requesters", frame)
     grid = Grid(grid_name("requesters", frame), title, "dbms", steps)
-    found, ratios = rate_cells(frame, "ops_per_s", ",.0f", base)
+    cells, ratios = rate_cells(frame, "ops_per_s", ",.0f", base)
     for name in by_position(frame):
-        grid.rows.append((base_head(name, base), [found[step, name] for step in steps]))
+        grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
+    grid.words = RATE_WORDS
     grid.notes = [
         "A step is named after its number of requesters. The step control repeats the first measured step of its run "
         "after all others: control.t4 repeats t4.",
@@ -43,10 +45,13 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     return grid
 
 
-@answers("linkbench_operations", "No operation.", by=["step", "setup", "dbms"])
+@answers("linkbench_operations", "No operation.", by=["step", "setup"])
 def linkbench_operations_table(frame: pl.DataFrame) -> Grid:
-    """The operations of one dbms and step: counts, shares, rows and response times (`linkbench_operations`)."""
-    step, name = frame["step"][0], frame["dbms"][0]
+    """The operations of one step, each with a row for each dbms (`linkbench_operations`).
+
+    Counts, shares, rows and response times.
+    """
+    step, every = frame["step"][0], by_position(frame)
     heads = [
         "operations",
         "share (%)",
@@ -62,16 +67,18 @@ def linkbench_operations_table(frame: pl.DataFrame) -> Grid:
         "mean",
         "repeats",
     ]
-    title = grid_title(f"Operations of {name} in {step}", frame)
-    grid = Grid(grid_name(f"operations.{step}.{name}", frame), title, "operation", heads)
+    of_one = f" of {every[0]}" if len(every) == 1 else ""
+    title = grid_title(f"Operations{of_one} in {step}", frame)
+    grid = Grid(grid_name(f"operations.{step}", frame), title, "operation", heads)
     shown = frame.with_columns(**{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in _TIMES})
     for operation in shown["operation"].unique(maintain_order=True):
-        rows = rows_of(shown.filter(pl.col("operation") == operation), name, step)
-        cells = value_cells(
-            rows, ("done", ",.0f"), ("share", ".2f"), ("wanted", ".2f"), ("rows_per_op", ",.2f"),
-            *((f"{column}_ms", ",.2f") for column in _TIMES), ("repeats", ",.0f"),
-        )  # fmt: skip
-        grid.rows.append((operation, cells))
+        of_type = shown.filter(pl.col("operation") == operation)
+        for name in by_position(of_type):
+            cells = value_cells(
+                rows_of(of_type, name, step), ("done", ",.0f"), ("share", ".2f"), ("wanted", ".2f"),
+                ("rows_per_op", ",.2f"), *((f"{column}_ms", ",.2f") for column in _TIMES), ("repeats", ",.0f"),
+            )  # fmt: skip
+            grid.rows.append((operation if of_one else f"{operation}: {name}", cells))
     grid.notes = [
         "Share: share of the operations sent. Mix: the share that LinkBench specifies.",
         "Response times include all statements and all repeats of an operation. A percentile needs enough responses: "
@@ -187,8 +194,8 @@ def outcomes_table(frame: pl.DataFrame) -> Grid:
     title = grid_title(f"Outcomes of operations in {step} (%)", frame)
     grid = Grid(grid_name(f"outcomes.{step}", frame), title, "operation: outcome", names)
     for (operation, outcome), of_outcome in frame.group_by("operation", "outcome", maintain_order=True):
-        found = [rows_of(of_outcome, name, step) for name in names]
-        cells = [value_cells(rows, ("share", ",.2f"))[0] if rows else Cell("-") for rows in found]
+        rows_of_each = [rows_of(of_outcome, name, step) for name in names]
+        cells = [value_cells(rows, ("share", ",.2f"))[0] if rows else Cell("-") for rows in rows_of_each]
         grid.rows.append((f"{operation}: {outcome}", cells))
     grid.notes = [
         "Links: inserted if new, shown if they were hidden, updated if they were shown. For lists: the number of "

@@ -23,9 +23,10 @@ def sysbench_statements(sysbench_workload: pl.DataFrame, checks: pl.DataFrame) -
         versions = joined([str(version) for version in programs["version"].to_list()])
         said.append(attention(f"these runs were not made by one sysbench, but by {len(programs)}: {versions}."))
     held, runs = (sum(int(row[column]) for row in rows) for column in ("complete", "runs"))
-    found = [proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]]
-    is_proven = bool(found) and all("rows" in rules for rules in found)
-    if is_proven:
+    proven_rules = [
+        proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]
+    ]
+    if proven_rules and all("rows" in rules for rules in proven_rules):
         proves = "passed the checks: the tables have as many rows as were prepared"
     elif all(row["prepared_by"] is not None for row in rows):
         proves = "completed; no rows were counted, because a script of its own made the tables"

@@ -16,6 +16,7 @@ from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
+    RATE_WORDS,
     base_head,
     factor_text,
     interval_notes,
@@ -43,15 +44,16 @@ def sysbench_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     title = grid_title(f"Transactions/s with {_threads(threads)}", frame)
     heads = [base_head(name, base) for name in names]
     grid = Grid(grid_name(f"sysbench.t{threads}", frame), title, "test", heads)
-    found, ratios = rate_cells(frame, "tps", ",.0f", base)
+    cells, ratios = rate_cells(frame, "tps", ",.0f", base)
     has_groups = False
     for group, tests in tests_by_group(frame).items():
         for test, step in tests:
-            grid.rows.append((test, [found[step, name] for name in names]))
+            grid.rows.append((test, [cells[step, name] for name in names]))
         means = _group_cells([step for _, step in tests], names, ratios, base)
         if any(cell.text != "-" for cell in means):
             grid.rows.append((f"all {len(tests)} of {group}", means))
             has_groups = True
+    grid.words = RATE_WORDS
     grid.notes = [
         "A transaction is one event of the test: with oltp_point_select it is a single SELECT.",
         *(
@@ -90,11 +92,11 @@ def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
     grid = Grid(grid_name(f"sysbench-groups.t{frame['threads'][0]}", frame), title, "tests", names)
     for group, tests in tests_by_group(frame).items():
         called = {step: test for test, step in tests}
-        found = [_of_group(list(called), name, ratios, base) for name in names]
-        if not any(found):
+        values_of = [_of_group(list(called), name, ratios, base) for name in names]
+        if not any(values_of):
             continue
         for place, what in enumerate(("average", "median", "lowest", "highest")):
-            cells = [_group_cell(place, values, called) for values in found]
+            cells = [_group_cell(place, values, called) for values in values_of]
             grid.rows.append((f"{group}, {len(tests)} tests: {what}" if not place else what, cells))
     grid.notes = [
         "Average: the geometric mean, which does not depend on which side is the base.",

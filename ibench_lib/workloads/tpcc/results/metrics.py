@@ -13,6 +13,7 @@ METRICS = (
     Metric(
         "notpm_committed", "NOTPM committed", "new orders/min", "higher", ",.0f",
         "60 * new-order transactions that were committed / T", "rate", of="own",
+        publishable=True,
     ),
     Metric(
         "repeats_per_1000", "repeats", "per 1000 tx", "lower", ",.2f",

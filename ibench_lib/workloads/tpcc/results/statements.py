@@ -7,9 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.frames import by_position, measured, rows_of
-from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.kit.statements import (
@@ -19,9 +17,7 @@ from ibench_lib.show.kit.statements import (
     caveats,
     columns_of,
     complete,
-    noise_said,
     proven,
-    ratio_text,
     unfinished,
     verdict,
 )
@@ -37,26 +33,38 @@ def tpcc_statements(tpcc_workload: pl.DataFrame, checks: pl.DataFrame) -> list[s
     return [*dict.fromkeys(said), *_verdicts(tpcc_workload, checks)]
 
 
+def compared_new_orders(tpcc_summary: pl.DataFrame) -> str:
+    """The column of `tpcc_summary` by which results are compared: HammerDB prints only orders that were committed."""
+    return "notpm_committed" if tpcc_summary["notpm"].is_null().all() else "notpm"
+
+
 @asks("tpcc_summary", base=True)
 def notpm_statements(tpcc_summary: pl.DataFrame, base: str | Bases) -> list[str]:
-    """New orders per minute of the base, and of the others relative to it, for each setup."""
-    said, seen = [], list[Ratio]()
+    """New orders per minute of the base, and from where to where the others reach, for each setup.
+
+    Medians of the repeats. The ratios are in the table, and on the first screen those of the transactions.
+    """
+    said = []
     of_run = tpcc_summary.filter(pl.col("step") == "run")
-    ratios = against_base(of_run, base, ["notpm"])
+    compared = compared_new_orders(of_run)
+    figure = {"notpm": "new orders per minute (NOTPM)", "notpm_committed": "committed new orders per minute"}[compared]
     for setup, step, rows in columns_of(complete(of_run)):
         for of_group, others in bases(base).groups(by_position(rows)).items():
-            of_base, items = measured(rows, of_group, step, "notpm"), []
-            for name in others:
-                found = ratios.get((setup, step, "notpm", name))
-                if found is None:
-                    continue
-                seen.append(found)
-                items.append(", ".join([f"{ratio_text(found)} with {name}", *caveats(rows_of(rows, name, step))]))
-            if of_base:
-                text = f"{setup}: {of_group} ran {median(of_base):,.0f} new orders per minute (NOTPM)"
-                text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, of_group, step)))
-                said.append(f"{text}. Relative to that: {shortened(items)}." if items else f"{text}.")
-    return [*noise_said(seen), *said, *unfinished(tpcc_summary)]
+            known = {
+                name: median(values) for name in (of_group, *others) if (values := measured(rows, name, step, compared))
+            }
+            if of_group not in known:
+                continue
+            text = f"{setup}: {of_group} ran {known.pop(of_group):,.0f} {figure}"
+            text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, of_group, step)))
+            if known:
+                ends = dict.fromkeys(f"{end(known.values()):,.0f}" for end in (min, max))
+                whose = "the other one" if len(known) == 1 else f"the {len(known)} others"
+                text += f", {whose} {' to '.join(ends)}"
+            doubts = {name: caveats(rows_of(rows, name, step)) for name in known}
+            doubtful = [f"{name}: {', '.join(doubt)}" for name, doubt in doubts.items() if doubt]
+            said.append(f"{text}{f' ({shortened(doubtful)})' if doubtful else ''}.")
+    return [*said, *unfinished(tpcc_summary)]
 
 
 @asks("tpcc_types")

@@ -75,6 +75,20 @@ def test_runs_of_two_editions_are_not_mixed_silently(workspace: Workspace) -> No
     assert len(spoken(workspace, ib.insert_benchmark_statements, dbms=["*.b"])) == 1
 
 
+@pytest.mark.slow
+def test_sentences_of_one_setup_say_which_server_each_is_of(workspace: Workspace) -> None:
+    """A server without storage engines has none of that name."""
+
+    def of_family(manifest: dict[str, Any]) -> None:
+        manifest["workload"] = FULL | ({"engine": None} if manifest["cell"]["build"] == "pg" else {})
+
+    runs = (Run(), Run("cold", minute=1), Run(build="pg", minute=2), Run(build="pg", setup="io_bound", minute=3))
+    made_of(workspace, *runs, change=of_family)
+    ours, theirs = spoken(workspace, ib.insert_benchmark_statements)
+    assert ours.startswith("cached with system.cold, system.cy10a: 2 clients, each with its own table (InnoDB, 10 ")
+    assert theirs.startswith("cached with pg.cy10a and io_bound: 2 clients, each with its own table (10 to 20 bytes ")
+
+
 def test_get_min_far_from_the_base_is_told_with_what_purge_had_left() -> None:
     seconds = frame_of("get_min_s", "qr", base=[0.4, 0.5, 0.3], quick=[0.003, 0.004, 0.003], alike=[0.1, 0.2, 0.3])
     before = frame_of("history_list_length", base=[9000, 11000, 10000], quick=[6, 4, 38], alike=[5, None, 5])

@@ -34,10 +34,10 @@ def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None
         ]
     )  # fmt: skip
     table = Parsed(ib.get_min_table(frame))
-    assert table.of("my8033_rel_lto.cy10a_gcp_c2s30") == ["0.033 ▼", "95.307 ▼", "1.915 ▼", "0.001"]
-    assert table.of("my8033_rel_lto.cy10a7_gcp_c2s30") == ["0.033 ▼", "92.804 ▼", "0.002", "0.001"]
+    assert table.of("my8033_rel_lto.cy10a_gcp_c2s30") == ["0.033 slow", "95.307 slow", "1.915 slow", "0.001"]
+    assert table.of("my8033_rel_lto.cy10a7_gcp_c2s30") == ["0.033 slow", "92.804 slow", "0.002", "0.001"]
     assert table.of("my8033_rel_lto.cy10a10_gcp_c2s30")[1:] == ["0.001", "0.001", "0.001"]
-    assert table.of("my5651_rel.cy10a_gcp_c2s30") == ["0.000", "450.500 ▼", "368.100 ▼", "126.500 ▼"]
+    assert table.of("my5651_rel.cy10a_gcp_c2s30") == ["0.000", "450.500 slow", "368.100 slow", "126.500 slow"]
 
 
 def test_get_min_of_a_step_that_failed_later_is_still_shown() -> None:

@@ -23,6 +23,9 @@ def test_tables_and_chart_show_every_dbms(lake: Any) -> None:
     operations = answer(lake, "linkbench_operations").filter(dbms="system.b", step="t4")
     names = [row[0] for row in Parsed(ib.linkbench_operations_table(operations)).rows if len(row) > 1]
     assert names[-len(OPERATIONS) :] == list(OPERATIONS)
+    both = Parsed(ib.linkbench_operations_table(answer(lake, "linkbench_operations").filter(step="t4")))
+    heads = [row[0] for row in both.rows if row and row[0].startswith("add_link: ")]
+    assert heads == ["add_link: system.a", "add_link: system.b"], "next to each other"
     chart = ib.requesters_chart(summary)
     assert [(line.name, list(line.x), list(line.y)) for line in chart.data] == [
         ("system.a", [2, 4], [1000.0, 1600.0]),

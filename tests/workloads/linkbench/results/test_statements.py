@@ -36,7 +36,7 @@ def test_the_first_screen_compares_no_control_step(workspace: Workspace) -> None
         write(workspace, Run(config, minute=minute, repeat=1 + minute // 2), {"t2": rate, "control": rate})
     post = choose(reader.lake(workspace), "demo")
     (screen,) = ib.headline(post).items
-    assert "t2, ops/s" in screen.markup and "control" not in screen.markup
+    assert '2 requesters<span class="code"> t2</span>, ops/s' in screen.markup and "control" not in screen.markup
     rates = post.ask("step_throughput")
     assert set(rates.filter(~pl.col("compared"))["step"]) == {"control.t2"}
     assert ib.headline_statements(rates, post.bases) == ["Too few repeats to tell a difference from noise."]

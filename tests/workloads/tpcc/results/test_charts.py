@@ -24,6 +24,9 @@ def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:
     types = answer(lake, "tpcc_types").filter(dbms="system.b")
     names = [row[0] for row in Parsed(ib.transaction_types_table(types)).rows if len(row) > 1]
     assert names[-5:] == ["new order", "payment", "order status", "delivery", "stock level"]
+    both = Parsed(ib.transaction_types_table(answer(lake, "tpcc_types")))
+    heads = [row[0] for row in both.rows if row and row[0].startswith("payment: ")]
+    assert heads == ["payment: system.a", "payment: system.b"], "next to each other"
     waves = {row[0]: row for row in Parsed(ib.waves_table(answer(lake, "tpcc_stability"))).rows}
     assert waves["system.a"][1:6] == ["0.000", "1.00", "0", "none", "none"]
     chart = ib.notpm_chart(answer(lake, "notpm_series"))

@@ -2,19 +2,36 @@
 -- wants (`wanted`), the rows of an operation, how often
 -- one was repeated after an error, and response times from sent to answered, over all statements and repeats of an
 -- operation. The mean and the largest are exact; percentiles come from bins with an error under 1 %, and are NULL where
--- fewer responses were answered than a percentile needs (p99: 100).
+-- fewer responses were answered than a percentile needs (p99: 100). Of an imported step it has the counts at its end.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
     FROM selected_steps($runs, $steps) WHERE benchmark = 'linkbench' AND kind IN ('warm_up', 'requests', 'control')
+), planned AS (
+    SELECT
+        run_id,
+        from_json(
+            workload::JSON->'$.resolved_steps',
+            '[{"printed": {"operations": [{"operation": "VARCHAR", "count": "BIGINT"}]}}]'
+        ) AS steps
+    FROM selected_runs($runs) WHERE benchmark = 'linkbench' AND origin = 'imported'
+), of_steps AS (
+    SELECT run_id, generate_subscripts(steps, 1) - 1 AS step_id, unnest(steps).printed.operations AS operations FROM planned
+), printed AS (
+    SELECT run_id, step_id, unnest(operations, recursive := true) FROM of_steps SEMI JOIN chosen USING (run_id, step_id)
 ), counted AS (
+    SELECT
+        run_id, step_id, operation, "count" AS done, NULL AS rows_per_op, NULL AS repeats, NULL AS errors, NULL AS mean_s,
+        NULL AS max_s
+    FROM printed
+    UNION ALL
     SELECT
         o.run_id, o.step_id, o.operation, sum(o.ops)::BIGINT AS done,
         sum(o."rows") / nullif(sum(o.ops), 0) AS rows_per_op,
         sum(o.retries)::BIGINT AS repeats, sum(o.errors)::BIGINT AS errors,
         sum(o.service_sum_us) / nullif(sum(o.ops), 0) / 1e6 AS mean_s, max(o.service_max_us) / 1e6 AS max_s
-    FROM ops o SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
+    FROM ops o SEMI JOIN chosen USING (run_id, step_id) ANTI JOIN printed USING (run_id, step_id) GROUP BY ALL
 ), recorded AS (
     SELECT {run_id: run_id, step_id: step_id, operation: operation} AS series, bins, counts
     FROM response_histograms SEMI JOIN chosen USING (run_id, step_id) WHERE timing = 'service'

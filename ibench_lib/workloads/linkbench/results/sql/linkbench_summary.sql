@@ -2,7 +2,8 @@
 -- response times over all operations, and how evenly requesters were served: `least`, `median_ops` and `most` are the
 -- operations of a requester. In runs without `outcomes`, `least` and `most` are averages over the requesters of the
 -- process in which that average is lowest and highest, and `median_ops` is NULL. Rates are per second of T, from the
--- common start to the last requester's end. `place` is the position of a measured step among those of its run, from 1.
+-- common start to the last requester's end. An imported step has the totals of its requesters, of which its seconds may
+-- lack some. `place` is the position of a measured step among those of its run, from 1.
 -- `compared`: whether the rate is a result (that of the warm-up and of the control is none).
 --
 -- $runs: ids of the runs
@@ -17,6 +18,9 @@ WITH planned AS (
         run_id, step_id, sum(ops) AS operations, sum(retries) AS repeats,
         sum(service_sum_us) / nullif(sum(ops), 0) / 1e6 AS mean_s
     FROM ops GROUP BY ALL
+), printed AS (
+    SELECT run_id, step_id, sum(ops) AS operations, sum(retries) AS repeats
+    FROM workers WHERE ops_from IS NOT NULL GROUP BY ALL
 ), processes AS (
     SELECT run_id, step_id, client, ops, count(*) OVER (PARTITION BY run_id, step_id) AS processes FROM workers
 ), averaged AS (
@@ -47,16 +51,19 @@ SELECT
     CASE
         WHEN c.kind <> 'warm_up' THEN rank() OVER (PARTITION BY c.run_id, c.kind <> 'warm_up' ORDER BY c.step_id)
     END AS place,
-    d.operations / nullif(c.duration_s, 0) AS ops_per_s,
-    1000.0 * d.repeats / nullif(d.operations, 0) AS repeats_per_1000, d.mean_s, t.p50_s, t.p99_s,
+    coalesce(n.operations, d.operations) / nullif(c.duration_s, 0) AS ops_per_s,
+    1000.0 * CASE WHEN n.run_id IS NULL THEN d.repeats ELSE n.repeats END
+        / nullif(coalesce(n.operations, d.operations), 0) AS repeats_per_1000, d.mean_s, t.p50_s, t.p99_s,
     CASE WHEN v.seen < z.requesters THEN 0 ELSE coalesce(v.least, p.least) END::DOUBLE AS least,
     v.median_ops, coalesce(v.most, p.most)::DOUBLE AS most, v.seen IS NOT NULL AS by_requester
 FROM selected_steps($runs, $steps) c
 JOIN sized z USING (run_id, step_id)
-JOIN done d USING (run_id, step_id)
+LEFT JOIN done d USING (run_id, step_id)
+LEFT JOIN printed n USING (run_id, step_id)
 LEFT JOIN averaged p USING (run_id, step_id)
 LEFT JOIN served v USING (run_id, step_id)
 LEFT JOIN times t USING (run_id, step_id)
 WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests', 'control')
+    AND (d.run_id IS NOT NULL OR n.run_id IS NOT NULL)
 ORDER BY
     c.kind <> 'warm_up', c.kind = 'control', z.requesters, c.step, c.setup, c.dbms_position, c.repeat

@@ -7,7 +7,7 @@ WITH summary AS (
 ), steady AS (
     FROM questions.tpcc_stability($ids, $names)
 )
-SELECT run_id, step_id, 'notpm' AS metric, notpm AS value FROM summary
+SELECT run_id, step_id, 'notpm' AS metric, notpm AS value FROM summary WHERE notpm IS NOT NULL
 UNION ALL
 SELECT run_id, step_id, 'notpm_committed', notpm_committed FROM summary WHERE notpm_committed IS NOT NULL
 UNION ALL
