@@ -152,8 +152,7 @@ static PyObject *date_value(int width, Bytes *row)
     if (odd)
         return NULL;
     uint8_t parts[7] = {0}; /* a year of two bytes, month, day, hour, minute, second */
-    memcpy(parts, row->at, (size_t)size);
-    row->at += size;
+    memcpy(parts, row->at, (size_t)size), row->at += size;
     char text[] = "0000-00-00 00:00:00";
     int year = parts[0] | parts[1] << 8, rest = year;
     for (int i = 3; i >= 0; i--, rest /= 10)
@@ -786,6 +785,7 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_core",
+    .m_doc = "The usual exchange of the MySQL protocol, compiled from core.c.",
     .m_methods = methods,
 };
 
