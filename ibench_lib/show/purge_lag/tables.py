@@ -17,14 +17,14 @@ from ibench_lib.show.kit.table_cells import spread_notes, spread_text, status_ce
 _LEAST = 1000
 
 
-@answers("purge_lag_at_step_end", "No step to show.")
+@answers("purge_lag_at_step_end", "No step of a server with a history list.")
 def purge_lag_table(frame: pl.DataFrame) -> Grid:
     """History list length right after the last client's end of each step (`purge_lag_at_step_end`)."""
     flavours: dict[str, str | None] = dict(frame.select("dbms", "flavour").iter_rows())
     return _at_step_end(frame, "history_list_length", "History list length", "purge-lag-end", flavours, "long")
 
 
-@answers("dead_rows_at_step_end", "No step to show.")
+@answers("dead_rows_at_step_end", "No step of a server that counts dead rows.")
 def dead_rows_table(frame: pl.DataFrame) -> Grid:
     """Dead rows of servers that count them, within a second after each step's end (`dead_rows_at_step_end`)."""
     alike = dict.fromkeys(by_position(frame))
