@@ -164,7 +164,7 @@ def report(rounds: Sequence[tuple[dict[str, Figures], dict[str, Figures]]], serv
     """The section of the page."""
     lines = [
         "# The Insert Benchmark next to iibench.py", "",
-        f"{server}, {CLIENTS} clients; l.i0 of {size.load:,} rows and l.i1 of {size.more:,} for each client; "
+        f"{server}, {CLIENTS} clients; l.i0 of {size.load:,} rows and l.i1 of {size.more:,} for each;",
         f"queries for {size.seconds} s; {count(len(rounds), 'round')}.",
         "Figures are medians (lowest to highest); ratios are taken within a round. CPU is for a row, or for a query.",
         f"Host: {host()}; {interpreter()}.", "",
