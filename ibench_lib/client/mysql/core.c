@@ -121,7 +121,7 @@ static int column_of(Bytes definition, Column *column)
     if (column->width)
         return !(flags & ZEROFILL);
     column->date = type == DATE ? 10 : type == DATETIME || type == TIMESTAMP ? 19 : 0;
-    return type != FLOAT && type != DOUBLE && type != TIME && type != YEAR && !(column->date == 19 && at[10] - 1 < 6u);
+    return type != FLOAT && type != DOUBLE && type != TIME && type != YEAR && (column->date != 19 || at[10] - 1U > 5);
 }
 
 /* The values below are new references. They are NULL without an exception for what is left to Python. */
