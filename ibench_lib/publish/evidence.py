@@ -181,7 +181,7 @@ def _experiments(runs: list[Row]) -> Html:
 
 
 def _configurations(runs: list[Row], bases: Bases) -> Html:
-    """One block for each my.cnf: those of repeats are the same, those of setups may differ by their sizes."""
+    """One block for each option file: those of repeats are the same, those of setups may differ by their sizes."""
     files: dict[tuple[str, str, str], list[Row]] = {}
     for run in runs:
         files.setdefault((run["setup"], run["dbms"], run["my_cnf"]), []).append(run)
@@ -190,23 +190,23 @@ def _configurations(runs: list[Row], bases: Bases) -> Html:
     for setup, dbms, text in files:
         diff, base = "", bases.of(dbms)
         if not text:
-            against = "the my.cnf is not known"
+            against = "its option file is not known"
         elif dbms == base:
             against = "the base"
         elif (setup, base) not in known:
-            against = f"the my.cnf of the base {base} is not known in this setup"
+            against = f"the option file of the base {base} is not known in this setup"
         else:
             diff = _diff(known[setup, base], text)
             changed = {line[1:].partition("=")[0].strip() for line in diff.splitlines()}
             against = f"{count(len(changed), 'option')} different from {base}" if changed else f"same options as {base}"
         shown = f"<p>Options compared with {_text(base)}:</p>{_pre(diff)}" if diff else ""
-        shown += f"<p>my.cnf:</p>{_pre(text)}" if text else ""
+        shown += f"<p>Option file:</p>{_pre(text)}" if text else ""
         blocks.append(f"<details><summary>{_text(f'{dbms}, {setup}: {against}')}</summary>{shown}</details>")
     return _folded("evidence-configurations", f"Configurations ({len(files)})", *blocks) if runs else Html()
 
 
 def _diff(base: str, text: str) -> str:
-    """Options of one my.cnf that the other has not, sorted: where in a file they stand decides nothing."""
+    """Options of one option file that the other has not, sorted: where in a file they stand decides nothing."""
     changes = unified_diff(sorted(_options(base)), sorted(_options(text)), n=0, lineterm="")
     return "\n".join(line for line in islice(changes, 2, None) if not line.startswith("@@"))
 

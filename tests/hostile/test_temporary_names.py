@@ -89,7 +89,7 @@ def test_no_socket_is_made_in_a_planted_folder_which_stays(
 ) -> None:
     shared = tmp_path / "t"
     shared.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(shared) if len(str(shared)) < 80 else None)
+    monkeypatch.setattr(tempfile, "tempdir", str(shared) if len(str(shared)) < sandbox_directory._LONG else None)
     letters = os.urandom(4).hex()
     again = iter(letters)
     monkeypatch.setattr(sandbox_directory.secrets, "choice", lambda _letters: next(again))

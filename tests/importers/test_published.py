@@ -89,7 +89,7 @@ def test_they_are_called_published_wherever_runs_are_named(report: Workspace) ->
     assert "report of August 2023" in head and "Begun from" not in head
     named = {trace.name for trace in ib.get_min_chart(post.ask("get_min").filter(pl.col("setup") == "cached")).data}
     assert "my8033_rel_lto.cy10a_gcp_c2s30 (published)" in named
-    evidence = ib.evidence(post).markup
+    evidence = ib.evidence(post).html.markup
     assert f"{NAME}, published figures (report of August 2023), as it was in 30 runs" in evidence
     assert evidence.count("published, not measured here: report of August 2023") == 30
     assert f"{NAME}.yaml" not in evidence

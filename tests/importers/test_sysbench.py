@@ -404,7 +404,7 @@ def test_they_are_called_imported_wherever_runs_are_named(workspace: Workspace, 
         say(post, ib.run_statements).markup
     )
     assert "imported, not measured here" in str(ib.runs_table(post.runs).html())
-    evidence = ib.evidence(post).markup
+    evidence = ib.evidence(post).html.markup
     assert "others, imported logs (a report), as it was in 1 run" in evidence
     assert "imported, not measured here: a report" in evidence
     said = ib.sysbench_statements(post.ask("sysbench_workload"), post.ask("checks"))[0]
