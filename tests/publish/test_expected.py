@@ -9,16 +9,18 @@ import nbformat
 import pytest
 
 from ibench_lib.paths import Workspace
+from ibench_lib.publish.evidence import Evidence
 from ibench_lib.publish.expected import expect_questions, remember_questions
 from ibench_lib.publish.kernel import AHEAD_NAME, started_kernel
+from ibench_lib.show.kit.display import Html
 
 
 @pytest.mark.slow
 def test_what_a_notebook_asked_is_expected_of_the_next_kernel(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.data.mkdir()
-    evidence = "".join(f'<details class="question" id="evidence.{name}">' for name in ("steps", "sla", "steps-2"))
-    output = nbformat.v4.new_output("display_data", {"text/html": evidence})
+    evidence = Evidence(Html(), [], ["steps", "sla", "steps-2"])
+    output = nbformat.v4.new_output("display_data", evidence._repr_mimebundle_())
     ran = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=[output])])
     with started_kernel(tmp_path) as kernel:
         expect_questions(kernel, workspace, "own")
