@@ -38,4 +38,4 @@ def test_a_post_of_nothing_says_so() -> None:
     found = post_of(alone)
     assert "There is only one dbms here" in ib.explained(found).markup
     shown = ib.explained_by(found, ib.rate_terms, nothing="Nothing.")
-    assert "There is only one dbms here" in shown.items[0]._repr_html_()
+    assert "There is only one dbms here" in shown.items[0].markup
