@@ -180,6 +180,7 @@ def report(rounds: Sequence[tuple[dict[str, Figures], dict[str, Figures]]], serv
 
 
 def main() -> None:
+    """Measure, print, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--script", type=Path, required=True, help="iibench.py")
     parser.add_argument("--python", default="python3", help="an interpreter with mysqlclient")

@@ -190,6 +190,7 @@ class _Globs:
     others: re.Pattern[str]
 
     def fit(self, name: str) -> bool:
+        """Whether one of them matches the name of a function."""
         return name in self.names or name.startswith(self.beginnings) or self.others.fullmatch(name) is not None
 
 

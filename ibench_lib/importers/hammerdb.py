@@ -79,7 +79,7 @@ class _Result:
 
 
 @dataclass
-class _Beside:
+class _Sidecar:
     """A time profile, or a log of the transaction counter: the calls by user and type, and the samples of TPM."""
 
     file: str
@@ -123,18 +123,18 @@ class HammerDbLogs:
         if told.test is not None:
             raise UsageError(f"{source}: logs of HammerDB have no test", hint="leave --test out")
         results: dict[str, list[_Result]] = {}
-        beside: dict[str, list[_Beside]] = {}
+        sidecars: dict[str, list[_Sidecar]] = {}
         said: list[Remark] = []
         for file in source.in_order:
             if source.many and self.recognises(file) is None:
                 continue
             folder = file.name.rpartition("/")[0]
-            found = _parse(file.name, source.blocks(file), beside.setdefault(folder, []))
-            if not found and not any(one.file == file.name for one in beside[folder]):
+            found = _parse(file.name, source.blocks(file), sidecars.setdefault(folder, []))
+            if not found and not any(one.file == file.name for one in sidecars[folder]):
                 said.append(Remark(file.name, 1, "it has no result: this log was left out"))
             results.setdefault(folder, []).extend(found)
         results = {folder: _without_quotes(found, said) for folder, found in results.items()}
-        for folder, others in beside.items():
+        for folder, others in sidecars.items():
             if len(results.get(folder, [])) != 1:
                 said += [Remark(one.file, 1, "no single result is in its folder: it was left out") for one in others]
         in_order = [(folder, one) for folder in sorted(results) for one in sorted(results[folder], key=_place)]
@@ -147,7 +147,7 @@ class HammerDbLogs:
             if dbms is None:
                 raise refusal(result.path, result.line, *NO_DBMS)
             repeats[setup, dbms] = repeats.get((setup, dbms), 0) + 1
-            others = beside[folder] if len(results[folder]) == 1 else []
+            others = sidecars[folder] if len(results[folder]) == 1 else []
             yield _run(setup, dbms, repeats[setup, dbms], result, others, said)
             said = []  # the import has them once, however many runs there are
 
@@ -195,11 +195,11 @@ def _setups(told: str | None, results: Sequence[_Result]) -> list[str]:
     return ["-".join([*([told] if told else []), *([f"{one.users}vu"] if differ else [])]) for one in results]
 
 
-def _parse(file: str, blocks: LineBlocks, beside: list[_Beside]) -> list[_Result]:
-    """The results of a log. A time profile, or the samples of a counter, go to `beside`."""
+def _parse(file: str, blocks: LineBlocks, sidecars: list[_Sidecar]) -> list[_Result]:
+    """The results of a log. A time profile, or the samples of a counter, go to `sidecars`."""
     results: list[_Result] = []
     facts = _Result(file, blocks.path, 1, 0, 0)
-    other = _Beside(file)
+    other = _Sidecar(file)
     is_other, fresh, user, proc = False, True, None, None
     for first, lines in blocks:
         for number, text in enumerate(lines, start=first):
@@ -237,7 +237,7 @@ def _parse(file: str, blocks: LineBlocks, beside: list[_Beside]) -> list[_Result
             elif not _PERCENTILES.fullmatch(line) and not _SAYS_NOTHING.fullmatch(line):
                 blocks.lost.add([number])
     if is_other:
-        beside.append(other)
+        sidecars.append(other)
     return results
 
 
@@ -256,7 +256,7 @@ def _take(facts: _Result, number: int, said: str) -> bool:
     return True
 
 
-def _add_calls(other: _Beside, user: int | None, proc: str | None, found: re.Match[str]) -> bool:
+def _add_calls(other: _Sidecar, user: int | None, proc: str | None, found: re.Match[str]) -> bool:
     """Add the calls of a virtual user. Those of the summary are medians of users: they are understood, and not kept."""
     calls, least, mean, most, total = int(found[1]), *(float(found[one]) for one in range(2, 6))
     if user is None:
@@ -284,21 +284,21 @@ def _added(name: str, calls: Mapping[tuple[int, str], tuple[int, float, float, f
 
 
 def _run(
-    setup: str, dbms: str, repeat: int, result: _Result, beside: Sequence[_Beside], warnings: Sequence[Remark]
+    setup: str, dbms: str, repeat: int, result: _Result, sidecars: Sequence[_Sidecar], warnings: Sequence[Remark]
 ) -> ImportedRun:
     """A result as a run with one step."""
     error = None
     if result.failed is not None:
         error = result.remark("a virtual user failed", result.failed)
     printed: dict[str, Any] = {"nopm": result.nopm, "tpm": result.tpm}
-    for other in sorted(beside, key=lambda one: one.file):
+    for other in sorted(sidecars, key=lambda one: one.file):
         printed |= other.printed
     details = {
         "seconds": 60 * result.measured_min if result.measured_min else None,
         "ramp_up_s": 60 * result.ramp_up_min if result.ramp_up_min is not None else None,
         "printed": printed,
     }
-    files = [result.file, *(other.file for other in beside if other.file != result.file)]
+    files = [result.file, *(other.file for other in sidecars if other.file != result.file)]
     return ImportedRun(
         setup=setup,
         dbms=dbms,

@@ -160,7 +160,7 @@ class _Client:
 
 
 @dataclass
-class _Beside:
+class _Sidecars:
     """What stands next to the logs of a step: samples of iostat and vmstat, and which device holds the data."""
 
     files: list[str] = field(default_factory=list)
@@ -177,7 +177,7 @@ class _Folder:
     order: tuple[int, int]
     above: str
     clients: list[_Client] = field(default_factory=list)
-    beside: _Beside = field(default_factory=_Beside)
+    sidecars: _Sidecars = field(default_factory=_Sidecars)
 
     @property
     def first(self) -> _Client:
@@ -217,11 +217,11 @@ class IibenchFolders:
             raise UsageError(f"{source}: a folder does not say of what setup it is", hint="name it with --setup")
         folders: dict[tuple[str, str], _Folder] = {}
         warnings: list[Remark] = []
-        others: dict[tuple[str, ...], _Beside] = {}
+        others: dict[tuple[str, ...], _Sidecars] = {}
         for file in source.in_order:
             if source.many and self.recognises(file) is None:
                 if _BESIDE.fullmatch(file.name.rpartition("/")[2]):
-                    _read_beside(file, source, others.setdefault(tuple(source.folders(file.name)), _Beside()))
+                    _read_sidecar(file, source, others.setdefault(tuple(source.folders(file.name)), _Sidecars()))
                 continue
             client = _named(file, source)
             _parse(client, source.blocks(file), warnings)
@@ -230,7 +230,7 @@ class IibenchFolders:
             step = _Folder(name, order, "/".join(within[:-1]))
             folder = folders.setdefault((step.above, within[-1]), step)
             folder.clients.append(client)
-            folder.beside = others.setdefault(tuple(within), folder.beside)
+            folder.sidecars = others.setdefault(tuple(within), folder.sidecars)
         runs: dict[str, list[_Folder]] = {}
         for (above, _), folder in sorted(folders.items(), key=lambda one: (one[0][0], one[1].order, one[0][1])):
             folder.clients.sort(key=lambda client: client.number)
@@ -253,20 +253,20 @@ class IibenchFolders:
 IMPORTER = IibenchFolders()
 
 
-def _read_beside(file: File, source: Source, beside: _Beside) -> None:
+def _read_sidecar(file: File, source: Source, sidecars: _Sidecars) -> None:
     """Read a file next to the logs."""
     kind = file.name.rpartition("/")[2].split(".")[1]
     blocks = source.blocks(file)
-    beside.files.append(file.name)
+    sidecars.files.append(file.name)
     if kind == "io":
-        beside.iostat = read_iostat(blocks)
+        sidecars.iostat = read_iostat(blocks)
     elif kind == "vm":
-        beside.vmstat = read_vmstat(blocks)
+        sidecars.vmstat = read_vmstat(blocks)
     else:
         for _, lines in blocks:  # of the scripts' own sums only this is needed
             for text in lines:
                 if found := _DATA_DEVICE.fullmatch(text.strip()):
-                    beside.device = found[1]
+                    sidecars.device = found[1]
 
 
 def _named(file: File, source: Source) -> _Client:
@@ -468,7 +468,7 @@ def _run(setup: str, dbms: str, repeat: int, steps: Sequence[_Folder], warnings:
             loaded = existing
         start_s += step.duration_s
     rows["step_counters"] = counters
-    cpus = {step.beside.iostat.cpus for step in steps if step.beside.iostat and step.beside.iostat.cpus}
+    cpus = {step.sidecars.iostat.cpus for step in steps if step.sidecars.iostat and step.sidecars.iostat.cpus}
     kept = {table: columns for table, columns in rows.items() if columns}
     return ImportedRun(
         setup=setup,
@@ -519,10 +519,10 @@ def _failure(step: _Folder) -> Remark | None:
 
 def _costs(name: str, step: _Folder, start_s: float, said: list[Remark]) -> list[Row]:
     """What the host and the data's device did in a step, by the samples next to its logs."""
-    beside, rows = step.beside, list[Row]()
-    iostat = beside.iostat or Iostat(None, {})
-    device = beside.device or (next(iter(iostat.devices)) if len(iostat.devices) == 1 else None)
-    samples = {"iostat": iostat.devices.get(device or "", []), "vmstat": beside.vmstat}
+    sidecars, rows = step.sidecars, list[Row]()
+    iostat = sidecars.iostat or Iostat(None, {})
+    device = sidecars.device or (next(iter(iostat.devices)) if len(iostat.devices) == 1 else None)
+    samples = {"iostat": iostat.devices.get(device or "", []), "vmstat": sidecars.vmstat}
     if iostat.devices and not samples["iostat"]:
         said.append(step.first.remark(f"nothing says which device held the data of {name}: it has no costs of it", 1))
     for tool, found in samples.items():
@@ -664,7 +664,7 @@ def _described_step(name: str, step: _Folder) -> ImportedStep:
             for client in step.clients
         ],
     }
-    files = [*(client.file for client in step.clients), *step.beside.files]
+    files = [*(client.file for client in step.clients), *step.sidecars.files]
     return ImportedStep(name, 1, details, files, step.first.clients)
 
 
@@ -676,7 +676,7 @@ def _described(steps: Sequence[_Folder]) -> dict[str, Any]:
         "program": {"name": "iibench.py"},
         "assumptions": ["the clients of a step begin together"],
     }
-    if any(step.beside.iostat or step.beside.vmstat for step in steps):
+    if any(step.sidecars.iostat or step.sidecars.vmstat for step in steps):
         found["assumptions"].append("iostat and vmstat have a sample each 5 s")
     engines = {one.get("engine") for one in options}
     if len(engines) == 1 and None not in engines:

@@ -10,7 +10,7 @@ _CAUSES = """\
 -- instance, makes threads wait for free pages. Both can cause a symptom: transactions that wait for anything hold
 -- their row locks for longer. A neighbour can cause all of these: who has no CPU takes long to see that a request
 -- is complete. `label` is its name in charts, `words` follow "because", `look_at` says what to check. `family` has
--- the family of servers whose dips may have the cause; NULL for all.
+-- the family of servers whose dips may have the cause; NULL for all. No two families give a cause the same name.
 """
 
 _RULES = """\

@@ -1,4 +1,4 @@
-"""Rows that an importer hands over, one by one, whether they are rows or columns."""
+"""What an importer hands over: rows one by one, whether they are rows or columns, and warnings."""
 
 from __future__ import annotations
 
@@ -24,3 +24,14 @@ def rows_of(run: ImportedRun, table: str) -> Iterator[dict[str, Any]]:
                 for name, value in piece.values.items()
             }
             yield {"step": piece.step, **values}
+
+
+def only(run: ImportedRun, table: str) -> dict[str, Any]:
+    """The one row of a table."""
+    (row,) = rows_of(run, table)
+    return row
+
+
+def remarks(run: ImportedRun) -> list[str]:
+    """The warnings of a run, as people read them."""
+    return [f"{remark.file}:{remark.line}: {remark.text}" for remark in run.warnings]

@@ -22,7 +22,7 @@ from ibench_lib.store.verify import verify
 from tests.command import ibench
 from tests.importers.host_text import iostat, vmstat
 from tests.importers.iibench_logs import LESS_OLD, NEW, OLD, SECRETS, client_log, folder
-from tests.importers.rows import rows_of
+from tests.importers.rows import remarks, rows_of
 from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
@@ -50,10 +50,6 @@ def lost_of(at: Path, text: str, step: str = "l.i0") -> tuple[ImportedRun, list[
 
 def ops(run: ImportedRun, operation: str = "insert", count: str = "rows") -> dict[int, Any]:
     return {row["second"]: row[count] for row in rows_of(run, "ops") if row["operation"] == operation}
-
-
-def remarks(run: ImportedRun) -> list[str]:
-    return [f"{remark.file}:{remark.line}: {remark.text}" for remark in run.warnings]
 
 
 @pytest.mark.parametrize("header", [OLD, LESS_OLD, NEW])
@@ -203,13 +199,13 @@ def test_two_numbers_of_clients_in_a_folder_are_refused(tmp_path: Path) -> None:
         list(IMPORTER.runs(Source(tmp_path / "l.i0"), TOLD))
 
 
-def with_costs(at: Path, *, seconds: int = 20, samples: int = 4, **beside: str) -> Path:
+def with_costs(at: Path, *, seconds: int = 20, samples: int = 4, **sidecars: str) -> Path:
     """A folder with a step of `seconds`, with 10,000 rows in each, next to samples of iostat and vmstat."""
     step = at / "ma1011.cz11b" / "l.i0"
     step.mkdir(parents=True)
     (step / "o.ib.dop1.1").write_text(client_log(ips=[10_000] * seconds))
     given = {"o.io.dop1": iostat([100, 300] * (samples // 2)), "o.vm.dop1": vmstat([1000, 3000] * (samples // 2))}
-    for name, text in {**given, **{name.replace("_", "."): text for name, text in beside.items()}}.items():
+    for name, text in {**given, **{name.replace("_", "."): text for name, text in sidecars.items()}}.items():
         (step / name).write_text(text)
     return at
 

@@ -29,7 +29,7 @@ from tests.importers.linkbench_logs import (
     stream_csv,
     totals,
 )  # fmt: skip
-from tests.importers.rows import rows_of
+from tests.importers.rows import only, remarks, rows_of
 from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
@@ -50,15 +50,6 @@ def ops(run: ImportedRun, operation: str, client: int = 1) -> dict[int, int]:
     """Operations of each second of a requester."""
     rows = rows_of(run, "ops")
     return {row["second"]: row["ops"] for row in rows if (row["operation"], row["client"]) == (operation, client)}
-
-
-def remarks(run: ImportedRun) -> list[str]:
-    return [f"{remark.file}:{remark.line}: {remark.text}" for remark in run.warnings]
-
-
-def only(run: ImportedRun, table: str) -> dict[str, Any]:
-    (row,) = rows_of(run, table)
-    return row
 
 
 def take(workspace: Workspace, path: Path, **options: Any) -> ImportResult:

@@ -29,7 +29,7 @@ from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.verify import verify
 from tests.command import ibench, refused
-from tests.importers.rows import rows_of
+from tests.importers.rows import remarks, rows_of
 from tests.importers.sysbench_logs import COMMAND, SECRETS, line, log
 from tests.synthetic import answer
 
@@ -50,11 +50,6 @@ def ops(run: ImportedRun, operation: str = "transaction", step: str = STEP, coun
     """A count of each second of a step."""
     rows = [row for row in rows_of(run, "ops") if (row["operation"], row["step"]) == (operation, step)]
     return {row["second"]: row[count] for row in rows}
-
-
-def remarks(run: ImportedRun) -> list[str]:
-    """Its warnings."""
-    return [f"{remark.file}:{remark.line}: {remark.text}" for remark in run.warnings]
 
 
 def worker(run: ImportedRun, step: str = STEP) -> dict[str, Any]:

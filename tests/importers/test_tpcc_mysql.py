@@ -19,7 +19,7 @@ from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.verify import verify
 from ibench_lib.workloads.tpcc.profiles import deviations
 from ibench_lib.workloads.tpcc.results.statements import tpcc_statements
-from tests.importers.rows import rows_of
+from tests.importers.rows import only, remarks, rows_of
 from tests.importers.tpcc_logs import NEW_ORDERS, SECRETS, line, log
 from tests.synthetic import answer
 
@@ -38,15 +38,6 @@ def read(folder: Path, text: str, name: str = "run.log", told: ImportRequest = T
 def ops(run: ImportedRun, operation: str = "new_order") -> dict[int, int]:
     """Transactions of each second."""
     return {row["second"]: row["ops"] for row in rows_of(run, "ops") if row["operation"] == operation}
-
-
-def remarks(run: ImportedRun) -> list[str]:
-    return [f"{remark.file}:{remark.line}: {remark.text}" for remark in run.warnings]
-
-
-def only(run: ImportedRun, table: str) -> dict[str, Any]:
-    (row,) = rows_of(run, table)
-    return row
 
 
 def take(workspace: Workspace, path: Path, **options: Any) -> ImportResult:

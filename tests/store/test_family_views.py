@@ -24,3 +24,5 @@ def test_each_flavour_has_its_family_and_each_cause_the_family_of_its_rules() ->
     ]  # fmt: skip
     mixed = "SELECT r.cause FROM dip_rules r JOIN dip_causes c USING (cause) WHERE c.family <> r.family"
     assert reader.sql(lake, mixed).rows() == []
+    twice = "SELECT cause FROM dip_causes GROUP BY cause HAVING count(*) > 1"
+    assert reader.sql(lake, twice).rows() == [], "a name is of one family: evidence finds its cause by the name alone"

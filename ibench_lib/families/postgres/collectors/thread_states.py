@@ -26,10 +26,12 @@ class ThreadStates(Collector):
         self._link = Link(scene)
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        """How many connections wait for what, a row for each."""
         listed = self._link.rows(_QUERY.format(database=self.scene.database))
         t_s = now_s()
         for state, connections in listed or [("", "0")]:
             self.emit("thread_states", tick=tick, t_s=t_s, state=state, connections=int(connections or 0))
 
     def close(self) -> None:
+        """End the connection."""
         self._link.close()
