@@ -22,6 +22,7 @@ from ibench_lib.store.verify import verify
 from tests.command import ibench, refused
 from tests.places import GOLDEN
 from tests.show.parsed import Parsed, golden
+from tests.show.test_sections import markup_of
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 pytestmark = pytest.mark.lake
@@ -112,6 +113,10 @@ def test_they_stand_beside_what_is_measured_and_are_told_apart(workspace: Worksp
         ("qr100", "complete", 250.0, 200.0, None, None),
     ]
     assert "Attention: 1 of 2 runs" in say(both, ib.run_statements).markup
+    sentence = "Published figures have no seconds, so none can be missing."
+    for post, is_said in ((both, False), (choose(reader.lake(workspace), "report-2023"), True)):
+        shown = markup_of(ib.made_from(post))
+        assert (sentence in shown) is is_said and ("no missing second" in shown) is not is_said
 
 
 def test_what_was_not_published_is_a_word(workspace: Workspace) -> None:
