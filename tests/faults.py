@@ -137,6 +137,14 @@ class MemoryLimit:
         """From now on what a process gets counts."""
         (self.folder / "cgroup.procs").write_text(str(pid))
 
+    def starve(self, pid: int) -> None:
+        """Let a process have no page more, so that it dies where it needs one.
+
+        The limit comes first: the kernel refuses one below what the process has taken in the group meanwhile.
+        """
+        (self.folder / "memory.limit_in_bytes").write_text("0")
+        self.take(pid)
+
     @property
     def kills(self) -> int:
         """Processes that the kernel has killed for it."""

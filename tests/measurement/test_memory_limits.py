@@ -93,8 +93,7 @@ def test_a_client_that_is_killed_for_memory_fails_the_step_and_the_error_says_so
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, limit: MemoryLimit
 ) -> None:
     def act(_hand: HandOn, workers: list[WorkerState]) -> None:
-        limit.take(workers[0].process.pid)
-        (limit.folder / "memory.limit_in_bytes").write_text("0")  # no page more: it dies where it needs one
+        limit.starve(workers[0].process.pid)
 
     hand = HandOn("l.i0", 3.0, act)
     with pytest.raises(WorkerFailed) as caught:
@@ -114,8 +113,7 @@ def test_a_runner_that_is_killed_for_memory_leaves_what_is_recovered(
     seconds = "SELECT count(DISTINCT second) FROM ops WHERE step = 'l.i1'"
     until(lambda: reader.lake(workspace).execute(seconds).fetchall()[0][0] >= 3, "three seconds", every_s=0.2)
     family = Victim(process.pid).family()
-    limit.take(process.pid)
-    (limit.folder / "memory.limit_in_bytes").write_text("0")
+    limit.starve(process.pid)
     until(lambda: process.poll() is not None, "the kernel has killed the runner")
     assert process.returncode == -9 and limit.kills == 1
     assert survivors(family) == [], "server and clients end with it"

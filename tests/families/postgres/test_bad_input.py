@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -193,11 +194,13 @@ def test_a_runner_killed_while_the_data_directory_is_made_leaves_no_process(post
 
     family = until(initialising, "initdb has started a server")
     for process in family:
-        process.suspend()  # it is not done meanwhile
+        with contextlib.suppress(psutil.NoSuchProcess):  # initdb's shells end at any time
+            process.suspend()  # it is not done meanwhile
     runner.kill()
     runner.wait()
     for process in reversed(family):
-        process.resume()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.resume()
     assert survivors(family) == []
     made = open_path / "sandboxes" / "box" / "initialised" / "PG_VERSION"
     assert not made.exists() or not (made.parent / "global" / "pg_control").exists()
