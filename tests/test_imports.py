@@ -201,6 +201,7 @@ HOME_OF_MYSQL = (
     "families/mysql/*",
     "client/mysql/*",
     "workloads/*/statements/mysql.py",
+    "workloads/sysbench/servers/mysql.py",
     "servers/sources/*",
     "importers/tpcc_mysql.py",
 )
@@ -216,7 +217,7 @@ STILL_NAMES_MYSQL = """
     workloads/insert_benchmark/options.py workloads/insert_benchmark/results/sql/workload.sql
     workloads/insert_benchmark/results/statements.py workloads/insert_benchmark/workers.py
     workloads/insert_benchmark/workload.py workloads/linkbench/options.py workloads/linkbench/requester.py
-    workloads/linkbench/tables.py workloads/sysbench/client.py workloads/sysbench/options.py
+    workloads/linkbench/tables.py workloads/sysbench/options.py
     workloads/tpcc/options.py workloads/tpcc/profiles.py workloads/tpcc/results/tables.py
     workloads/tpcc/tables.py workloads/workload.py
 """

@@ -59,11 +59,14 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     from ibench_lib.runner.plan import plan_experiment
     from ibench_lib.runner.preflight import examine, require_program
     from ibench_lib.runner.space import require_space
+    from ibench_lib.servers.flavours.flavour import flavour_of
 
     loaded, place = load_experiment(experiment), workspace()
     require_program(loaded.workload, loaded.spec.workload)
     with ExperimentProgress(err, None) as progress:
         planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
+    for family in sorted({flavour_of(entry.build).family for entry in planned}):
+        require_program(loaded.workload, loaded.spec.workload, family)
     forecaster = Forecaster(place)
     table = Table("#", "cell", "server", "rows loaded", "disk", "time", "time based on", box=None, header_style="bold")
     forecasts = []

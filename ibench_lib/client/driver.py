@@ -1,8 +1,8 @@
 """What a client needs of a server: a connection that sends commands and says what came back. No family of servers.
 
-A driver is a module with a function `connect`, as below; a server's flavour names it (`ServerControl.driver`). If some
-of it is compiled, it has a function `core_state` (`core_of`). Workloads and the runner know this protocol only. How a
-command becomes bytes on a wire is the driver's matter.
+A driver is a module with a class `Connection`, as below, and a function `connect` that makes one; a server's flavour
+names it (`ServerControl.driver`). If some of it is compiled, it has a function `core_state` (`core_of`). Workloads and
+the runner know this protocol only. How a command becomes bytes on a wire is the driver's matter.
 """
 
 from __future__ import annotations
@@ -238,6 +238,12 @@ def connect(
     module = _module(driver)
     connection: Connection = module.connect(address, database, timeout_s, like)
     return connection
+
+
+def family_of(driver: str) -> str:
+    """The family of servers that a driver speaks to. Raises DriverMissing."""
+    family: str = _module(driver).Connection.family
+    return family
 
 
 class CoreState(NamedTuple):

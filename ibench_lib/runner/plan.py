@@ -8,7 +8,8 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 
 from ibench_lib.capture.host_facts import host_class
-from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.client.driver import DriverMissing
+from ibench_lib.errors import ExperimentError, LakeError, UsageError
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.connections import demand
@@ -22,7 +23,7 @@ from ibench_lib.runner.snapshot.sharing import share
 from ibench_lib.runner.snapshot.use import planned_settings, steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
-from ibench_lib.servers.flavours.flavour import rules_of
+from ibench_lib.servers.flavours.flavour import flavour_of, rules_of
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.server import AnyBuild
 from ibench_lib.store.annotations import excluded_runs
@@ -97,6 +98,10 @@ def fit_cell(experiment: LoadedExperiment, planned: PlannedCell, workspace: Work
     options = experiment.options(planned.cell)
     engine = experiment.workload.needs(options).engine
     needed = demand(experiment.workload, options, planned.steps)
+    try:
+        experiment.workload.prepare(options, planned.cell.setup, flavour_of(planned.build).family)
+    except DriverMissing as error:
+        raise ExperimentError(f"{planned.cell}: {error}") from None
     require_apart(experiment, planned.cell, workspace)
     require_folders(planned, engine)
     return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)

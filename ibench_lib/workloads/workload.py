@@ -241,7 +241,7 @@ class Workload(Protocol):
     """One benchmark.
 
     A workload that drives a program also has `program`, without arguments, for `program_of`. One whose options say
-    which programs it drives has `programs`, for `programs_of`.
+    which programs it drives has `programs`, for `programs_of`: it gets the family of servers, None if not known.
 
     `Options` and `Setup` type the experiment's `workload:` and `setups:`.
     """
@@ -272,11 +272,11 @@ class Workload(Protocol):
         """Names of the tables that it fills."""
 
     def prepare(self, options: Any, setup: Any, family: str) -> list[str]:
-        """Statements that make the empty tables on servers of a family.
+        """Statements that make the empty tables on servers of a family. They are made before anything starts, too.
 
         Raises
         ------
-        DriverMissing : the workload has no SQL for them.
+        DriverMissing : the workload has no SQL for them, or an option does not apply to them.
         """
 
     def workers(self, options: Any, step: Any) -> Sequence[Worker]:
@@ -335,10 +335,10 @@ def program_of(workload: Workload) -> ProgramHere | None:
     return None if program is None else program()
 
 
-def programs_of(workload: Workload, options: CommonOptions) -> list[ProgramHere]:
-    """The programs that a workload drives with these options."""
+def programs_of(workload: Workload, options: CommonOptions, family: str | None = None) -> list[ProgramHere]:
+    """The programs that a workload drives with these options, on servers of a family if that is known."""
     of_all, of_options = program_of(workload), getattr(workload, "programs", None)
-    return [*([of_all] if of_all else []), *(of_options(options) if of_options else [])]
+    return [*([of_all] if of_all else []), *(of_options(options, family) if of_options else [])]
 
 
 def known_steps() -> str:

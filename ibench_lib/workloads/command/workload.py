@@ -42,7 +42,7 @@ class Command(Workload):
     kinds: tuple[StepKind, ...] = steps.KINDS
     step_forms = "as the experiment names them"
 
-    def programs(self, options: files.Options) -> list[ProgramHere]:
+    def programs(self, options: files.Options, family: str | None) -> list[ProgramHere]:
         """The programs of all commands, as this machine has them."""
         return [_here(name) for name in _programs(options)]
 

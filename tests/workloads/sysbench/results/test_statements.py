@@ -49,6 +49,19 @@ def test_a_write_that_changes_no_row_is_another_statement_to_sysbench(
         assert len(said) == 1
 
 
+def test_a_server_that_does_not_count_statements_by_kind_proves_none_and_is_not_called_unread(
+    workspace: Workspace,
+) -> None:
+    write(workspace, Run("a"), {"oltp_write_only.t1": 20})
+    frame = answer(reader.lake(workspace), "sysbench_statements")
+    assert frame["counts_kinds"].to_list() == [True] * 3
+    none = pl.lit(None, pl.Int64)
+    (said,) = ib.sysbench_counted_statements(
+        frame.with_columns(counted=none, unexplained=none, counts_kinds=pl.lit(False))
+    )
+    assert said.startswith("system.a: the server does not count statements by kind, so it proves neither")
+
+
 def test_what_was_run_and_by_which_sysbench(workspace: Workspace) -> None:
     write(workspace, Run("a"), RATES)
     lake = reader.lake(workspace)
