@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -24,7 +24,8 @@ class Indexer(Role):
     def __init__(self, spec: Spec, connection: Connection) -> None:
         _set_checks(spec, connection)
         self._command = connection.command
-        self._statements = iter(index_statements(spec.details, spec.client))
+        of_family = statements_of(statements, connection.family).index
+        self._statements = iter(index_statements(spec.details, spec.client, of_family))
 
     def next_statement(self) -> bytes:
         return self._command(next(self._statements).encode())
@@ -79,8 +80,13 @@ class Terminal(TransactionRole):
         return StockLevel(sql[level.set - 1], level)
 
 
-def index_statements(details: Mapping[str, object], client: int) -> list[str]:
-    """The statements of an indexer: it has every set that falls to its client."""
+def index_statements(
+    details: Mapping[str, object], client: int, index: Callable[..., list[str]] = tables.index
+) -> list[str]:
+    """The statements of an indexer: it has every set that falls to its client. Their number is that of any family.
+
+    `index` makes those of a set, as the family of servers has them.
+    """
     sets, processes = details["sets"], details["processes"]
     assert isinstance(sets, int) and isinstance(processes, int)
     own = tables.suffixes(sets)[client - 1 :: processes]
@@ -89,14 +95,15 @@ def index_statements(details: Mapping[str, object], client: int) -> list[str]:
     return [
         statement
         for end in own
-        for statement in tables.index(end, engine=engine, foreign_keys=foreign_keys, only_needed=needed)
+        for statement in index(end, engine=engine, foreign_keys=foreign_keys, only_needed=needed)
     ]
 
 
 def _set_checks(spec: Spec, connection: Connection) -> None:
     """Foreign keys that are only declared are checked neither by the transactions nor where they are made."""
-    if spec.details["foreign_keys"] != "checked":
-        connection.query(statements_of(statements, connection.family).NO_FOREIGN_KEY_CHECKS)
+    unchecked = statements_of(statements, connection.family).NO_FOREIGN_KEY_CHECKS
+    if spec.details["foreign_keys"] != "checked" and unchecked is not None:
+        connection.query(unchecked)
 
 
 def _home(spec: Spec) -> int | None:

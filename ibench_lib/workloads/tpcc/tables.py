@@ -149,14 +149,17 @@ def index(end: str, *, engine: str = "innodb", foreign_keys: bool, only_needed: 
         clauses = [f"ADD INDEX {name} ({columns})" for name, columns in of_table]
         together = clauses if engine == "rocksdb" else [", ".join(clauses)]
         added += [f"ALTER TABLE {table}{end} {clause}" for clause in together]
-    if foreign_keys:
-        # A constraint's name is unique in its database.
-        added += [
-            f"ALTER TABLE {table}{end} ADD CONSTRAINT fk{number}_{table}{end} FOREIGN KEY ({columns}) "
-            f"REFERENCES {parent}{end} ({keys})"
-            for number, (table, columns, parent, keys) in enumerate(FOREIGN_KEYS, start=1)
-        ]
-    return added
+    return [*added, *declare_keys(end)] if foreign_keys else added
+
+
+def declare_keys(end: str) -> list[str]:
+    """The statements that declare the foreign keys of a set."""
+    # A constraint's name is unique in its database.
+    return [
+        f"ALTER TABLE {table}{end} ADD CONSTRAINT fk{number}_{table}{end} FOREIGN KEY ({columns}) "
+        f"REFERENCES {parent}{end} ({keys})"
+        for number, (table, columns, parent, keys) in enumerate(FOREIGN_KEYS, start=1)
+    ]
 
 
 def loaded_rows(sets: int, warehouses: int) -> int:

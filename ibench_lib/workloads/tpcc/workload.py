@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ibench_lib.client.driver import statements_of
+from ibench_lib.client.driver import DriverMissing, statements_of
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.tpcc import checks, statements, steps, tables
 from ibench_lib.workloads.tpcc import options as files
@@ -58,7 +58,10 @@ class Tpcc(Workload):
         return tables.names(setup.sets)
 
     def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
-        made: list[str] = statements_of(statements, family).create(
+        sql = statements_of(statements, family)
+        if why := sql.why_not(options):
+            raise DriverMissing(why)
+        made: list[str] = sql.create(
             setup.sets,
             engine=options.engine,
             history_key=options.history_key == "auto_increment",
