@@ -105,14 +105,15 @@ _HOMES = {
     "show.waits.tables": ("waits_captured_table", "waits_table"),
     "store.catalogue": ("questions",),
     "store.reader": ("columns", "documentation", "lake", "question", "sql"),
-    "workloads.insert_benchmark.results.charts": ("get_min_chart",),
+    "workloads.insert_benchmark.results.charts": ("get_min_chart", "get_min_dead_rows_chart"),
     "workloads.insert_benchmark.results.statements": (
+        "get_min_dead_rows_statements",
         "get_min_statements",
         "insert_benchmark_statements",
         "mvcc_gc_statements",
         "step_statements",
     ),
-    "workloads.insert_benchmark.results.tables": ("deviations_table", "get_min_table"),
+    "workloads.insert_benchmark.results.tables": ("deviations_table", "get_min_dead_rows_table", "get_min_table"),
     "workloads.linkbench.results.charts": ("requesters_chart", "response_by_throughput_chart"),
     "workloads.linkbench.results.statements": (
         "counted_statements",

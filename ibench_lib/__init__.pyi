@@ -125,6 +125,10 @@ from ibench_lib.store.reader import lake as lake
 from ibench_lib.store.reader import question as question
 from ibench_lib.store.reader import sql as sql
 from ibench_lib.workloads.insert_benchmark.results.charts import get_min_chart as get_min_chart
+from ibench_lib.workloads.insert_benchmark.results.charts import get_min_dead_rows_chart as get_min_dead_rows_chart
+from ibench_lib.workloads.insert_benchmark.results.statements import (
+    get_min_dead_rows_statements as get_min_dead_rows_statements,
+)
 from ibench_lib.workloads.insert_benchmark.results.statements import get_min_statements as get_min_statements
 from ibench_lib.workloads.insert_benchmark.results.statements import (
     insert_benchmark_statements as insert_benchmark_statements,
@@ -132,6 +136,7 @@ from ibench_lib.workloads.insert_benchmark.results.statements import (
 from ibench_lib.workloads.insert_benchmark.results.statements import mvcc_gc_statements as mvcc_gc_statements
 from ibench_lib.workloads.insert_benchmark.results.statements import step_statements as step_statements
 from ibench_lib.workloads.insert_benchmark.results.tables import deviations_table as deviations_table
+from ibench_lib.workloads.insert_benchmark.results.tables import get_min_dead_rows_table as get_min_dead_rows_table
 from ibench_lib.workloads.insert_benchmark.results.tables import get_min_table as get_min_table
 from ibench_lib.workloads.linkbench.results.charts import requesters_chart as requesters_chart
 from ibench_lib.workloads.linkbench.results.charts import response_by_throughput_chart as response_by_throughput_chart

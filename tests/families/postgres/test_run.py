@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,8 +13,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.sweep import run_experiment
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.store import reader
-from tests.families.postgres.runs import experiment, register
+from tests.families.postgres.boxes import connected
+from tests.families.postgres.runs import SMALL, experiment, register
 from tests.synthetic import answer
 
 
@@ -48,3 +51,51 @@ def test_all_steps_run_and_what_is_counted_is_what_was_acknowledged(
     assert {row["bytes"] for row in sizes if row["what"] == "undo"} == {None}
     processes = pq.read_table(run / "process_samples.parquet").to_pylist()
     assert max(row["threads"] for row in processes) > 4 and processes[-1]["cpu_user_s"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.lake
+def test_dead_rows_pile_up_without_autovacuum_and_the_benchmarks_vacuum_removes_them(
+    postgres: Build, open_path: Path
+) -> None:
+    """The blocks that planning reads stand for the time, which a busy machine decides."""
+    workspace = Workspace(open_path)
+    register(postgres, workspace)
+    options = SMALL + "autovacuum = off\n"
+    path = experiment(
+        open_path, options, rows=30_000, l_i1_rows=30_000, steps="l.i0, l.x, l.i1, l.i2, qr100", protocol="text"
+    )
+    (manifest,) = run_experiment(load_experiment(path), workspace, Observer()).made
+    assert manifest.status == "complete", manifest.error
+    found = answer(reader.lake(workspace), "get_min_dead_rows", "pg").to_dicts()
+    of_step = {row["step"]: row for row in found}
+    before, piled, settled = (of_step[step] for step in ("l.i1", "l.i2", "qr100"))
+    assert before["dead_rows"] == 0 and piled["dead_rows"] >= 29_000 and settled["dead_rows"] < 1_000
+    assert (before["vacuums"], piled["vacuums"]) == (0, 0) and settled["vacuums"] > 0
+    assert min(row["get_min_s"] for row in (before, piled, settled)) > 0
+    # 30,000 entries fill 80 pages of the primary key, which the planner steps over.
+    assert piled["plan_delete_blocks"] > before["plan_delete_blocks"] + 40, (before, piled)
+    assert piled["plan_delete_blocks"] > settled["plan_delete_blocks"] + 40, (piled, settled)
+
+
+@pytest.mark.slow
+def test_the_smallest_key_is_behind_dead_rows_until_a_vacuum(shared_box: Sandbox) -> None:
+    """By the blocks that the first query reads: a second one would find the entries marked."""
+
+    def blocks() -> int:
+        text = connection.text("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT min(id) FROM behind")
+        plan = json.loads(text)[0]["Plan"]
+        return int(plan["Shared Hit Blocks"]) + int(plan["Shared Read Blocks"])
+
+    connection = connected(shared_box, "postgres")
+    try:
+        connection.query("CREATE TABLE behind (id int PRIMARY KEY) WITH (autovacuum_enabled = off)")
+        connection.query("INSERT INTO behind SELECT generate_series(1, 20000)")
+        few = blocks()
+        connection.query("DELETE FROM behind WHERE id < 19900")
+        assert blocks() > few + 50, "it steps over every dead row"
+        connection.query("VACUUM (INDEX_CLEANUP ON) behind")
+        assert blocks() <= few + 10
+    finally:
+        connection.query("DROP TABLE IF EXISTS behind")
+        connection.close()
