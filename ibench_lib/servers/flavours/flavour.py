@@ -167,6 +167,12 @@ class Program(Protocol):
     def answers(self, address: Address) -> bool:
         """Whether a server can be reached and lets us in."""
 
+    def free_memory(self, datadir: Path, wait_s: float = 0.0) -> None:
+        """Free what a server of a data directory that was killed has left in the kernel's memory. Never raises.
+
+        Only what is proven to be its own, and used by nobody; its last processes are waited for, at most `wait_s`.
+        """
+
     small: tuple[Option, ...]
     """Options of a server that is only inspected."""
 
