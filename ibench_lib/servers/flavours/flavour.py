@@ -245,7 +245,7 @@ class ServerControl(Protocol):
     family: str
     """The folder of `ibench_lib/families/`, or the entry point, that it is in."""
     clean_stop: tuple[str, ...]
-    """Statements after which the next shutdown leaves nothing to purge, merge, flush or recover."""
+    """Statements in a run's database after which the next shutdown leaves nothing to purge, merge, flush or recover."""
     settling: Settling
     places: FigurePlaces
     create_database: str

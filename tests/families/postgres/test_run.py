@@ -79,6 +79,22 @@ def test_dead_rows_pile_up_without_autovacuum_and_the_benchmarks_vacuum_removes_
 
 
 @pytest.mark.slow
+def test_a_snapshot_is_vacuumed_so_that_no_cell_begins_with_the_dead_rows_of_its_load(
+    postgres: Build, open_path: Path
+) -> None:
+    workspace = Workspace(open_path)
+    register(postgres, workspace)
+    path = experiment(open_path, SMALL + "autovacuum = off\n", steps="l.i0, l.x, l.i1, qr100", seconds=1)
+    path.write_text(path.read_text().replace("settle: flush", "settle: none") + "snapshot_after: l.i1\n")
+    (manifest,) = run_experiment(load_experiment(path), workspace, Observer()).made
+    assert manifest.status == "complete", manifest.error
+    assert manifest.snapshot_made is not None and manifest.snapshot_made.rows == {"pi1": 4000}
+    counted = pq.read_table(workspace.run_dir(manifest.run_id) / "server_counters.parquet").to_pylist()
+    last = {row["name"]: row["value"] for row in sorted(counted, key=lambda row: row["tick"])}
+    assert last["tables.vacuums"] > 0 and last["tables.dead_rows"] < 400, "l.i1 has left 2,000, and qr100 100 more"
+
+
+@pytest.mark.slow
 def test_the_smallest_key_is_behind_dead_rows_until_a_vacuum(shared_box: Sandbox) -> None:
     """By the blocks that the first query reads: a second one would find the entries marked."""
 

@@ -84,7 +84,7 @@ class PostgreSQL(Flavour):
     root_options: tuple[str, ...] | None = None
     superuser = "ibench"
     small: tuple[Option, ...] = (Option("shared_buffers", str(_LEAST_BUFFERS), "inspection"),)
-    clean_stop: tuple[str, ...] = ("CHECKPOINT",)
+    clean_stop: tuple[str, ...] = ("VACUUM (ANALYZE, INDEX_CLEANUP ON)", "CHECKPOINT")
     settling = Settling(
         table="VACUUM (ANALYZE, INDEX_CLEANUP ON) {table}",
         then=("CHECKPOINT",),
