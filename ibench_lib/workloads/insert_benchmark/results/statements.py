@@ -15,7 +15,7 @@ import polars as pl
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR, Ratio, ratio
 from ibench_lib.ask.bases import Bases, bases
-from ibench_lib.base.wording import count, joined, shortened
+from ibench_lib.base.wording import PROTOCOLS, count, joined, shortened
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.statements import (
@@ -34,11 +34,13 @@ from ibench_lib.show.kit.wording import OF_TWO_SAID
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""
 
+_VACUUMS = "postgres"
+"""The family of servers that is settled by a vacuum."""
+
 _MANY_DEAD = 10_000
 _SLOWER = 2.0
 """A get_min that takes less than so many times as long is not called slower: it lasts less than a millisecond."""
 
-_PROTOCOLS = {"text": "statements as text", "prepared": "prepared statements"}
 _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 
 
@@ -92,18 +94,29 @@ def step_statements(planned_work: pl.DataFrame) -> list[str]:
         sizes = _sizes(rows)
         text = f"{', '.join(steps)}: {_step(rows[0], ', '.join(f'{rate:,g}' for rate in rates))}"
         said.append(f"{text}{f'; {sizes}' if sizes else ''}.")
-    settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
-    if settled:
-        waits = {row["settle_s"] for row in planned_work.to_dicts() if row["settle_before"]} - {None}
-        flushed = f"flushed for {joined([f'{wait_s:,.0f} s' for wait_s in sorted(waits)])}" if waits else "flushed"
-        said.append(
-            f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
-            f"dirty pages are {flushed}."
-        )
+    said += _settled([row for row in planned_work.to_dicts() if row["settle_before"]])
     held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
     if held:
         said.append(f"During {joined(list(dict.fromkeys(held)))}, a transaction with a read view stays open.")
     return said
+
+
+def _settled(rows: list[dict[str, Any]]) -> list[str]:
+    """What is done before the queries, which families do in their own ways; nothing if no run is settled."""
+    if not rows:
+        return []
+    waits = sorted({row["settle_s"] for row in rows} - {None})
+    for_s = joined([f"{wait_s:,.0f} s" for wait_s in waits])
+    families = {family for row in rows for family in row["families"]}
+    ways = []
+    if families != {_VACUUMS}:
+        ways.append(f"statistics are updated and dirty pages are flushed{f' for {for_s}' if waits else ''}")
+    if _VACUUMS in families:
+        where = "on PostgreSQL, " if ways else ""
+        rest = f", then nothing is sent for {for_s}" if waits else ""
+        ways.append(f"{where}tables are vacuumed and a checkpoint writes all pages{rest}")
+    steps = joined(list(dict.fromkeys(row["step"] for row in rows)))
+    return [f"Before {steps} the database is settled: {'; '.join(ways)}."]
 
 
 def _workload(row: dict[str, Any]) -> str:
@@ -115,8 +128,8 @@ def _workload(row: dict[str, Any]) -> str:
     facts = [engine] if engine else []
     if row["data_length"]:
         facts.append(f"{row['data_length'][0]} to {row['data_length'][1]} bytes in column data")
-    if row["protocol"] in _PROTOCOLS and row["transport"] in _TRANSPORTS:
-        facts.append(f"{_PROTOCOLS[row['protocol']]} over {_TRANSPORTS[row['transport']]}")
+    if row["protocol"] in PROTOCOLS and row["transport"] in _TRANSPORTS:
+        facts.append(f"{PROTOCOLS[row['protocol']]} over {_TRANSPORTS[row['transport']]}")
     if row["bulk_load"]:
         facts.append("bulk load in l.i0")
     said += f" ({', '.join(facts)})" if facts else ""
@@ -289,8 +302,9 @@ def _of_dead_rows(where: str, name: str, rows: pl.DataFrame) -> list[str]:
     if dead[most] <= _MANY_DEAD:
         return []
     said = []
-    # The tables are empty before the first step.
-    earlier = [step for step in steps[1:place] if dead[step] <= few]
+    # The tables are empty before the first step of a run.
+    first = rows.filter(pl.col("step_id") == 0)["step"].to_list()
+    earlier = [step for step in steps[:place] if dead[step] <= few and step not in first]
     text = f"{where}: before {most} there were {_rows(dead[most])}, and get_min took {_took(rows, name, most)}"
     if earlier:
         before = min(earlier, key=lambda step: dead[step])
