@@ -111,6 +111,7 @@ _HOMES = {
         "get_min_statements",
         "insert_benchmark_statements",
         "mvcc_gc_statements",
+        "settling_statements",
         "step_statements",
     ),
     "workloads.insert_benchmark.results.tables": ("deviations_table", "get_min_dead_rows_table", "get_min_table"),

@@ -134,6 +134,7 @@ from ibench_lib.workloads.insert_benchmark.results.statements import (
     insert_benchmark_statements as insert_benchmark_statements,
 )
 from ibench_lib.workloads.insert_benchmark.results.statements import mvcc_gc_statements as mvcc_gc_statements
+from ibench_lib.workloads.insert_benchmark.results.statements import settling_statements as settling_statements
 from ibench_lib.workloads.insert_benchmark.results.statements import step_statements as step_statements
 from ibench_lib.workloads.insert_benchmark.results.tables import deviations_table as deviations_table
 from ibench_lib.workloads.insert_benchmark.results.tables import get_min_dead_rows_table as get_min_dead_rows_table

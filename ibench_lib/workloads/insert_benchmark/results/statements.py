@@ -37,6 +37,9 @@ SLOW_S = 0.1
 _VACUUMS = "postgres"
 """The family of servers that is settled by a vacuum."""
 
+_MOST_SETTLED = 6
+"""Results whose time to settle a sentence names."""
+
 _MANY_DEAD = 10_000
 _SLOWER = 2.0
 """A get_min that takes less than so many times as long is not called slower: it lasts less than a millisecond."""
@@ -117,6 +120,26 @@ def _settled(rows: list[dict[str, Any]]) -> list[str]:
         ways.append(f"{where}tables are vacuumed and a checkpoint writes all pages{rest}")
     steps = joined(list(dict.fromkeys(row["step"] for row in rows)))
     return [f"Before {steps} the database is settled: {'; '.join(ways)}."]
+
+
+@asks("settling_times")
+def settling_statements(settling_times: pl.DataFrame) -> list[str]:
+    """How long it took to settle the databases, and what took it: median of the runs. Nothing where none was."""
+    said = []
+    for (setup, step), rows in settling_times.group_by("setup", "step", maintain_order=True):
+        items = [_time_to_settle(rows.filter(pl.col("dbms") == name)) for name in by_position(rows)]
+        more = len(items) - _MOST_SETTLED
+        items = [*items[:_MOST_SETTLED], *([f"and {more} more"] if more > 0 else [])]
+        said.append(f"{setup}: to settle the database before {step} took {'; '.join(items)}.")
+    return said
+
+
+def _time_to_settle(rows: pl.DataFrame) -> str:
+    """Such as: 5.9 s with postgres-18.cx10a (VACUUM 5.2 s, CHECKPOINT 0.7 s)."""
+    kinds = rows.group_by("what").agg(pl.col("position").min(), pl.col("seconds").median()).sort("position")
+    parts = [f"{what} {seconds:,.1f} s" for what, seconds in kinds.select("what", "seconds").rows()]
+    whole = float(median(rows.group_by("run_id").agg(pl.col("seconds").sum())["seconds"].to_list()))
+    return f"{whole:,.1f} s with {rows['dbms'][0]} ({', '.join(parts)})"
 
 
 def _workload(row: dict[str, Any]) -> str:

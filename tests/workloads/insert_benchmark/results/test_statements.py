@@ -114,6 +114,27 @@ def test_each_family_is_settled_in_its_own_way(
     assert spoken(workspace, ib.step_statements)[-1] == f"Before qr100 the database is settled: {said}"
 
 
+@pytest.mark.slow
+def test_the_time_to_settle_is_told_with_what_took_it(workspace: Workspace) -> None:
+    def settled(manifest: dict[str, Any]) -> None:
+        if manifest["cell"]["config"] == "none":
+            return
+        seconds = {1: 2.0, 2: 4.0, 3: 3.0}[manifest["cell"]["repeat"]]
+        actions = {"VACUUM (ANALYZE) pi1": seconds, "VACUUM (ANALYZE) pi2": 1.0, "CHECKPOINT": 0.5}
+        manifest["settle"] = [
+            {"before_step": "qr100", "action": action, "seconds": took, "result": "done"}
+            for action, took in actions.items()
+        ]
+
+    runs = [Run("a", repeat=repeat, minute=repeat) for repeat in (1, 2, 3)]
+    made_of(workspace, *runs, Run("none", minute=9), change=settled)
+    assert spoken(workspace, ib.settling_statements) == [
+        "cached: to settle the database before qr100 took 4.5 s with system.a (VACUUM 4.0 s, CHECKPOINT 0.5 s)."
+    ]
+    assert spoken(workspace, ib.settling_statements, dbms=["*.none"]) == []
+    assert spoken(workspace, ib.settling_statements, steps=["l.i1"]) == []
+
+
 def test_get_min_far_from_the_base_is_told_with_what_purge_had_left() -> None:
     seconds = frame_of("get_min_s", "qr", base=[0.4, 0.5, 0.3], quick=[0.003, 0.004, 0.003], alike=[0.1, 0.2, 0.3])
     before = frame_of("history_list_length", base=[9000, 11000, 10000], quick=[6, 4, 38], alike=[5, None, 5])
