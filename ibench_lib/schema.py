@@ -611,7 +611,9 @@ THREAD_SAMPLES = Table(
         _TICK,
         _T_S,
         Column("seconds", "float64", "s", "length of the interval"),
-        Column("name", "string", "", "name of the threads, without a number at its end; empty for all threads"),
+        Column(
+            "name", "string", "", "name of the threads, or what their process does; without a number; empty for all"
+        ),
         Column("threads", "int32", "", "threads of this name, now"),
         Column("cpu_s", "float64", "s", "CPU that they used in the interval"),
         Column("queued_s", "float64", "s", "time in the interval that they were ready to run and had no CPU"),
