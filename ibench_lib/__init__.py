@@ -140,6 +140,7 @@ _HOMES = {
     ),
     "workloads.tpcc.results.charts": ("disk_throughput_chart", "notpm_chart", "server_cpu_chart"),
     "workloads.tpcc.results.statements": (
+        "deck_statements",
         "notpm_statements",
         "tpcc_statements",
         "transaction_statements",

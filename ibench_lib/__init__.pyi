@@ -158,6 +158,7 @@ from ibench_lib.workloads.sysbench.results.tables import sysbench_times_table as
 from ibench_lib.workloads.tpcc.results.charts import disk_throughput_chart as disk_throughput_chart
 from ibench_lib.workloads.tpcc.results.charts import notpm_chart as notpm_chart
 from ibench_lib.workloads.tpcc.results.charts import server_cpu_chart as server_cpu_chart
+from ibench_lib.workloads.tpcc.results.statements import deck_statements as deck_statements
 from ibench_lib.workloads.tpcc.results.statements import notpm_statements as notpm_statements
 from ibench_lib.workloads.tpcc.results.statements import tpcc_statements as tpcc_statements
 from ibench_lib.workloads.tpcc.results.statements import transaction_statements as transaction_statements
