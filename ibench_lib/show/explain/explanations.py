@@ -18,7 +18,7 @@ from ibench_lib.base.wording import capital
 from ibench_lib.metrics import Better
 from ibench_lib.show.compare.headline import tested
 from ibench_lib.show.explain.wording import cannot_say, notes, profile_statements, rate_of, step_statements
-from ibench_lib.show.headline import badges, first_screen
+from ibench_lib.show.headline import badges, first_screen, ran
 from ibench_lib.show.kit.display import Html, Shown, listed_sentences, sentence, sources
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
@@ -91,7 +91,7 @@ def explained(found: Explanations) -> Html:
     codes = {code for one in found.each for code in (one.setup, one.step)}
     differs = begun(finding([place for place in found_of if place[1]], "{name} {figure}"), codes)
     first = [Sentence(differs, kind="finding", element="p")] if any(rows for _, rows in found_of) else []
-    return first_screen(tested(found.pair), reservations, TLDR, *first, *parts)
+    return first_screen(tested(found.pair), reservations, TLDR, *first, *parts, ran(found.pair))
 
 
 def _head(found: Explanation, rates: pl.DataFrame) -> str:

@@ -10,8 +10,8 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.headline import clients_said
 from ibench_lib.show.kit.statements import Statement
+from ibench_lib.show.kit.what_was_run import clients_said
 from ibench_lib.store import reader
 from tests.synthetic import Run, answer
 from tests.workloads.sysbench.results.runs import PROGRAM, RATES, write
