@@ -26,7 +26,18 @@ from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.pictures import picture_of
-from ibench_lib.show.kit.pieces import FLAME_GRAPH, TLDR, TLDR_REST, Html, Picture, Place, SavedFile, Sentence, html_of
+from ibench_lib.show.kit.pieces import (
+    FLAME_GRAPH,
+    TLDR,
+    TLDR_REST,
+    Html,
+    Picture,
+    Place,
+    RateOverTime,
+    SavedFile,
+    Sentence,
+    html_of,
+)
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
@@ -66,6 +77,8 @@ class Blocks:
     placed: bool = False
     flames: bool = False
     charts: int = 0
+    over_time: int = 0
+    """Those that a crosshair goes over."""
     tables: int = 0
     files: dict[str, int] = field(default_factory=dict)
     """Those whose data is in the page, with the length of their links."""
@@ -157,6 +170,7 @@ class Blocks:
                 parts.append({TLDR: above, TLDR_REST: below}.get(piece, ""))
             else:
                 self._titles += [html.escape(piece.caption)] if isinstance(piece, Picture) else []
+                self.over_time += isinstance(piece, RateOverTime)
                 parts.append(piece if isinstance(piece, str) else piece.markup)
         return "".join(parts)
 
@@ -175,9 +189,11 @@ class Blocks:
         self._titles.append(html.escape(title))
         name = self._unique(f"chart.{html_id(title)}")
         width = "half" if meta.get("width") == "half" else "full"
+        time = f' data-time="{html.escape(str(meta["time"]))}"' if meta.get("time") else ""
+        self.over_time += bool(time)
         if picture := picture_of(figure):
             return (
-                f'<figure class="picture {width}" id="{name}"><figcaption>{html.escape(title)}</figcaption>'
+                f'<figure class="picture {width}" id="{name}"{time}><figcaption>{html.escape(title)}</figcaption>'
                 f'<div role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text">{picture}</div>'
                 f'<p class="alt" id="{name}.text">{html.escape(describe(figure))}</p></figure>'
             )
@@ -189,7 +205,7 @@ class Blocks:
         height = int(layout.get("height") or 380)
         kind = f"{width} tall" if height > SHEET_PX else width
         return (
-            f'<figure class="chart {kind}" id="{name}"><figcaption>{html.escape(title)}</figcaption>'
+            f'<figure class="chart {kind}" id="{name}"{time}><figcaption>{html.escape(title)}</figcaption>'
             f'<div class="plot" role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text" '
             f'style="height:{height}px"></div><p class="alt" id="{name}.text">{html.escape(describe(figure))}</p>'
             f'<script type="application/gzip">{content}</script></figure>'

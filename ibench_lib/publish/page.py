@@ -115,6 +115,8 @@ def _rendered(
     scripts = [template_text("post/draw.js")]
     if maker.flames:
         scripts.append(template_text("post/flame.js"))
+    if maker.over_time:
+        scripts.append(template_text("post/crosshair.js"))
     post = {
         "title": text.title,
         "author": text.author,

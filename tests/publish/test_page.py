@@ -175,7 +175,7 @@ def test_f23_f24_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened
     assert page.evaluate("window.hit") is None
     assert page.title() == page.locator("h1").inner_text() == HOSTILE
     assert page.locator("img, iframe, object, embed, [onerror], [onclick]").count() == 0
-    assert page.evaluate("[...document.querySelectorAll('script:not([type])')].length") == 2
+    assert page.evaluate("[...document.querySelectorAll('script:not([type])')].length") == 3
     assert page.locator("svg a, svg script, foreignObject").count() == 0
     assert page.locator("head title").count() == 1
     for place in ("#tldr", "#builds .note", "#builds table", ".byline", "#throughput caption"):

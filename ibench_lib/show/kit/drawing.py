@@ -171,11 +171,16 @@ def finish(
     y: str | None,
     zero: bool = False,
     width: Width = "full",
+    time: str = "",
+    what: str = "",
 ) -> go.Figure:
-    """Give a chart the shared look."""
+    """Give a chart the shared look.
+
+    `time`: what charts with one crosshair have in common, such as `l.i1, cached`; `what` is what their lines show.
+    """
     figure.update_layout(
         title={"text": inert(title), "font": {"size": 15}, "x": 0, "xref": "paper"},
-        meta={"title": title, "width": width},
+        meta=_meta(title, width, time, what),
         font={"family": theme.FONT, "size": 12, "color": theme.INK},
         paper_bgcolor="white",
         plot_bgcolor="white",
@@ -199,12 +204,24 @@ def finish(
     return figure
 
 
+def _meta(title: str, width: Width, time: str, what: str) -> dict[str, str]:
+    return {"title": title, "width": width, **({"time": time, "what": what} if time else {})}
+
+
 def look(
-    title: str, *, x: str | None = None, y: str | None = None, zero: bool = False, width: Width = "full"
+    title: str,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    zero: bool = False,
+    width: Width = "full",
+    time: str = "",
+    what: str = "",
 ) -> dict[str, Any]:
     """The layout that `finish` gives to a figure without traces. plotly takes long to make one."""
     shared = _shared_look()
-    layout = {**shared, "title": {**shared["title"], "text": inert(title)}, "meta": {"title": title, "width": width}}
+    meta = _meta(title, width, time, what)
+    layout = {**shared, "title": {**shared["title"], "text": inert(title)}, "meta": meta}
     of_x = {"title": {"text": x}, "rangemode": "tozero"} if x else {}
     of_y = {**({"title": {"text": y}} if y else {}), **({"rangemode": "tozero"} if zero else {})}
     return {**layout, "xaxis": {**shared["xaxis"], **of_x}, "yaxis": {**shared["yaxis"], **of_y}}

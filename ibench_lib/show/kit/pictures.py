@@ -16,6 +16,7 @@ from typing import Any
 
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.chart_text import ASIDE, values_of
+from ibench_lib.show.kit.pieces import OnTime
 
 MOST_POINTS = 300
 """A line of more points has more to see than fits: it needs zoom."""
@@ -277,6 +278,8 @@ class _Line:
     mode: str
     texts: list[Any]
     intervals: list[tuple[float, float]]
+    said: str
+    """What hovering calls it: a run, where all runs of a result have the result's name."""
 
 
 def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
@@ -290,7 +293,7 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
         found = _Line(
             html.unescape(str(trace.get("name") or "")), points, _paint(colour), float(line.get("width", 2)), dash,
             float(trace.get("opacity", 1)), str(trace.get("mode", "lines")), values_of(trace.get("text")),
-            _intervals(trace, points),
+            _intervals(trace, points), _said(trace),
         )  # fmt: skip
         if trace.get("meta") == ASIDE:
             asides.append(found)
@@ -309,9 +312,11 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
     titles = [_name([line.name for line in lines if line.name not in ("min", "max")]) for lines in groups.values()]
     said = [f"Upwards: {up}." if (up := _title(layout.get("yaxis", {}))) else ""]
     said += [f"To the right: {right}." if (right := _title(layout.get("xaxis", {}))) else "", _dashes(groups.values())]
+    meta = layout["meta"]
     if len(groups) > MOST_TOGETHER:
         panels = [
-            _panel(title, lines, of_x, of_y, _PANEL_PX) for title, lines in zip(titles, groups.values(), strict=True)
+            _panel(title, lines, of_x, of_y, _PANEL_PX, meta)
+            for title, lines in zip(titles, groups.values(), strict=True)
         ]
         said.append("All panels have the same axes.")
         drawn = f'<div class="panels">{"".join(panels)}</div>'
@@ -320,8 +325,13 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
             f'<span><span class="swatch" style="background: {lines[-1].colour}"></span> {_text(title)}</span>'
             for title, lines in zip(titles, groups.values(), strict=True)
         ]
-        drawn = f'<p class="names">{" ".join(names)}</p>{_panel("", every, of_x, of_y, _HIGH_PX)}'
+        drawn = f'<p class="names">{" ".join(names)}</p>{_panel("", every, of_x, of_y, _HIGH_PX, meta)}'
     return f'{drawn}<p class="key">{_text(" ".join(filter(None, said)))}</p>'
+
+
+def _said(trace: dict[str, Any]) -> str:
+    name, value, _ = str(trace.get("hovertemplate") or "").partition(": %{y}")
+    return html.unescape(name if value else str(trace.get("name") or ""))
 
 
 def _intervals(trace: dict[str, Any], points: Sequence[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
@@ -350,7 +360,7 @@ def _dashes(groups: Iterable[Sequence[_Line]]) -> str:
     return ""
 
 
-def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high: int) -> str:
+def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high: int, meta: dict[str, Any]) -> str:
     def y(value: float) -> float:
         return _TEXT_PX + (high - _TEXT_PX) * (1 - of_y.share(value) / 100)
 
@@ -389,10 +399,23 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
     # Lines lie below dots, and both above the grid.
     grid = [shape for shape in shapes if not shape.startswith("<circle")]
     dots = [shape for shape in shapes if shape.startswith("<circle")]
-    return (
-        f'<div class="panel">{head}<svg width="100%" height="{high + _AXIS_PX}" overflow="visible" aria-hidden="true">'
-        f"{''.join(grid)}{inner}{''.join(dots)}{foot}</svg></div>"
+    drawn = (
+        f'<svg width="100%" height="{high + _AXIS_PX}" overflow="visible" aria-hidden="true">'
+        f"{''.join(grid)}{inner}{''.join(dots)}{foot}</svg>"
     )
+    if "time" in meta:
+        drawn = _on_time(lines, of_x, meta).around(drawn)
+    return f'<div class="panel">{head}{drawn}</div>'
+
+
+def _on_time(lines: Sequence[_Line], of_x: _Scale, meta: dict[str, Any]) -> OnTime:
+    """What a crosshair reads of a panel: its lines without what only frames them."""
+    read = [
+        (meta["what"], line.said, tuple((x, y) for x, y in line.points if x is not None and y is not None))
+        for line in lines
+        if line.name not in ("min", "max")
+    ]
+    return OnTime(meta["time"], of_x.low, of_x.high, tuple(read))
 
 
 def _path(line: _Line, of_x: _Scale, y: Any) -> str:

@@ -95,7 +95,13 @@ def test_a_drawing_is_what_plotly_would_make_of_its_figure() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"x": "seconds", "y": "rate", "zero": True}, {"y": "rate", "width": "half"}, {"zero": True}],
+    [
+        {},
+        {"x": "seconds", "y": "rate", "zero": True},
+        {"y": "rate", "width": "half"},
+        {"zero": True},
+        {"time": "l.i1, cached", "what": "ms"},
+    ],
 )
 def test_the_look_of_drawings_is_that_of_figures(options: dict[str, Any]) -> None:
     figure = finish(go.Figure(), "a < b", **{"x": None, "y": None, **options})
