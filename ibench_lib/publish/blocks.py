@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
+from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME, describe
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.pictures import picture_of
@@ -113,8 +113,8 @@ class Blocks:
             # Warnings of the kernel are for the author of the post, not for its readers.
             return f"<pre>{html.escape(output.text)}</pre>" if output.name == "stdout" else ""
         data = output.get("data", {})
-        if PLOTLY_MIME in data:
-            return self._chart(data[PLOTLY_MIME])
+        if figure := data.get(PLOTLY_MIME) or data.get(CHART_MIME):
+            return self._chart(figure)
         if GRID_MIME in data:
             return self._table(grid_of(data[GRID_MIME]))
         if "text/html" in data:

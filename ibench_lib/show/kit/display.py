@@ -21,10 +21,12 @@ from ibench_lib.analysis.run_warnings import KindOfWarning, kinds_of_warnings, r
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.base.wording import capital, count, joined
-from ibench_lib.show.kit.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
 from ibench_lib.show.kit.drawing import Drawing, drawing_of
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.picture_style import notebook_style
+from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.pieces import Html as Html
 from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.kit.statements import Statement
@@ -69,12 +71,21 @@ class Shown:
         made_from = {ANSWER: list(self.answers)} if self.answers else {}
         for item in self.items:
             if isinstance(item, go.Figure | Drawing):
-                # The figure itself, whatever renderer plotly would choose: Lab draws it, and so does a post.
+                # The figure itself, whatever renderer plotly would choose: Lab draws it as a post does.
                 figure = json.loads(item.to_json()) if isinstance(item, go.Figure) else vars(item)
-                drawn = {PLOTLY_MIME: figure, "text/plain": figure["layout"]["meta"]["title"]}
-                display(drawn, raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
+                display(_bundle(figure), raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
             else:
                 display(item, metadata=made_from)  # type: ignore[no-untyped-call]
+
+
+def _bundle(figure: dict[str, Any]) -> dict[str, Any]:
+    """The data of an output with a chart: a picture as HTML, and what needs zoom for plotly."""
+    meta, picture = figure["layout"]["meta"], picture_of(figure)
+    if picture is None:
+        return {PLOTLY_MIME: figure, "text/plain": meta["title"]}
+    head = f'<figure class="picture {meta.get("width", "full")}"><figcaption>{html.escape(meta["title"])}</figcaption>'
+    shown = f"{head}{picture}</figure>{notebook_style()}"
+    return {CHART_MIME: figure, "text/html": shown, "text/plain": meta["title"]}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.picture_style import notebook_style
 
 HTML_MIME = "application/vnd.ibench.html+json"
 """Which pieces the `text/html` of the same output consists of: see `Html.bundle`."""
@@ -298,6 +299,8 @@ class Html:
             # Markup stands in the output once: of each piece its length is here, and what its markup does not tell.
             parts = [[len(_markup(piece)), *_described(piece)] for piece in self.pieces]
             data[HTML_MIME] = {"headline": self.headline, "pieces": parts}
+        if self.headline or any(isinstance(piece, Picture) for piece in self.pieces):
+            data["text/html"] += notebook_style()  # behind the pieces, and none of them
         return data
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
