@@ -23,6 +23,7 @@ from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
 from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME, describe
+from ibench_lib.show.kit.drawing import themed
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.pictures import picture_of
@@ -183,15 +184,18 @@ class Blocks:
 
     def _chart(self, figure: dict[str, Any]) -> str:
         """A chart as a picture; one that needs zoom as data for the page's own script: inert until that draws it."""
-        layout = dict(figure.get("layout", {}))
-        meta = layout.get("meta") or {}
-        title = str(meta.get("title", "Chart"))
+        picture = picture_of(figure)
+        meta = figure.get("layout", {}).get("meta")
+        if not isinstance(meta, dict) or "title" not in meta:
+            figure = themed(figure)
+        layout = dict(figure["layout"])
+        meta, title = layout["meta"], str(layout["meta"]["title"])
         self._titles.append(html.escape(title))
         name = self._unique(f"chart.{html_id(title)}")
         width = "half" if meta.get("width") == "half" else "full"
         time = f' data-time="{html.escape(str(meta["time"]))}"' if meta.get("time") else ""
         self.over_time += bool(time)
-        if picture := picture_of(figure):
+        if picture:
             return (
                 f'<figure class="picture {width}" id="{name}"{time}><figcaption>{html.escape(title)}</figcaption>'
                 f'<div role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text">{picture}</div>'

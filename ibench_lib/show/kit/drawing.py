@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, Literal, ParamSpec
 
 import numpy as np
+import plotly.colors  # type: ignore[import-untyped]
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
@@ -231,6 +234,39 @@ def look(
 def _shared_look() -> dict[str, Any]:
     layout: dict[str, Any] = finish(go.Figure(), "", x=None, y=None).layout.to_plotly_json()
     return layout
+
+
+_THEIRS = "#E5ECF6"
+"""The ground of figures whose author chose no look, which plotly gives them."""
+
+
+def themed(figure: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a figure of somebody's own with a caption, its title, and with the shared look unless it has another.
+
+    What its author chose stays: only plotly's own template and the colours of its lines give way.
+    """
+    layout = dict(figure.get("layout", {}))
+    title = layout.get("title")
+    text = str((title.get("text") if isinstance(title, dict) else title) or "Chart")
+    layout["meta"] = {"title": " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split()), "width": "full"}
+    ground = layout.get("template", {}).get("layout", {}).get("plot_bgcolor", _THEIRS)
+    if ground != _THEIRS:
+        return {**figure, "layout": layout}
+    shared = {name: value for name, value in _shared_look().items() if name not in ("title", "meta", "height")}
+    colours = [theme.series(position)[0] for position in range(len(theme.LINES))]
+    layout["template"] = {"layout": {**shared, "colorway": colours}}
+    ours = dict(zip(map(str.lower, plotly.colors.qualitative.Plotly), colours, strict=False))
+    return {**figure, "data": _painted(figure.get("data", []), ours), "layout": layout}
+
+
+def _painted(value: Any, ours: Mapping[str, str]) -> Any:
+    """Plotly's JSON with other colours."""
+    if isinstance(value, dict):
+        return {
+            key: ours.get(inner.lower(), inner) if key == "color" and isinstance(inner, str) else _painted(inner, ours)
+            for key, inner in value.items()
+        }
+    return [_painted(inner, ours) for inner in value] if isinstance(value, list) else value
 
 
 def height_of(named: int) -> int:
