@@ -45,16 +45,16 @@ def opened(tmp_path: Path, browser: Browser) -> Opened:
     return found
 
 
-def move_to(page: Page, share: float) -> None:
+def move_to(page: Page, share: float, said: str) -> None:
     box = page.locator(".time").first.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + share * box["width"], box["y"] + 50)
-    page.locator(".second").wait_for()
+    page.locator(".second", has_text=said).wait_for()
 
 
 def test_it_stands_at_one_second_in_all_charts_of_a_step(opened: Opened) -> None:
     page = opened.page
-    move_to(page, 0.525)
+    move_to(page, 0.525, "10.5 s of")
     assert page.locator(".second").inner_text() == (
         "10.5 s of l.i1, cached; inserts/s: a r1 20, b r1 510; max insert response (ms): a <r1> 73.5"
     )
@@ -64,7 +64,7 @@ def test_it_stands_at_one_second_in_all_charts_of_a_step(opened: Opened) -> None
         "all => all.map(one => one.offsetLeft / one.parentElement.clientWidth)"
     )
     assert pictures == pytest.approx([0.525, 0.525], abs=0.01)
-    move_to(page, 0.125)
+    move_to(page, 0.125, "2.5 s of")
     assert page.locator(".second").inner_text().startswith("2.5 s of l.i1, cached; inserts/s: a r1 12, b r1 502;")
     page.mouse.move(5, 5)
     page.locator(".second").wait_for(state="hidden")

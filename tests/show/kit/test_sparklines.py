@@ -76,6 +76,7 @@ def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() ->
     assert [len(figure.findall(".//rect")) for figure in figures] == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_crosshair_reads_the_second_the_rate_its_unit_and_the_run() -> None:
     figures = drawn(post_of(DIPPED, replace(DIPPED, repeat=2, minute=1, stall=()))).findall(".//figure")
     assert [figure.attrib["data-time"] for figure in figures] == ["l.i1, cached"] * 2
