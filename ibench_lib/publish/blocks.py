@@ -184,10 +184,7 @@ class Blocks:
 
     def _chart(self, figure: dict[str, Any]) -> str:
         """A chart as a picture; one that needs zoom as data for the page's own script: inert until that draws it."""
-        picture = picture_of(figure)
-        meta = figure.get("layout", {}).get("meta")
-        if not isinstance(meta, dict) or "title" not in meta:
-            figure = themed(figure)
+        picture, figure = picture_of(figure), themed(figure)
         layout = dict(figure["layout"])
         meta, title = layout["meta"], str(layout["meta"]["title"])
         self._titles.append(html.escape(title))

@@ -22,7 +22,7 @@ from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.base.wording import capital, count, joined
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
-from ibench_lib.show.kit.drawing import Drawing, drawing_of
+from ibench_lib.show.kit.drawing import Drawing, drawing_of, themed
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.picture_style import notebook_style
@@ -80,7 +80,8 @@ class Shown:
 
 def _bundle(figure: dict[str, Any]) -> dict[str, Any]:
     """The data of an output with a chart: a picture as HTML, and what needs zoom for plotly."""
-    meta, picture = figure["layout"]["meta"], picture_of(figure)
+    picture, figure = picture_of(figure), themed(figure)
+    meta = figure["layout"]["meta"]
     if picture is None:
         return {PLOTLY_MIME: figure, "text/plain": meta["title"]}
     head = f'<figure class="picture {meta.get("width", "full")}"><figcaption>{html.escape(meta["title"])}</figcaption>'

@@ -243,9 +243,12 @@ _THEIRS = "#E5ECF6"
 def themed(figure: dict[str, Any]) -> dict[str, Any]:
     """The JSON of a figure of somebody's own with a caption, its title, and with the shared look unless it has another.
 
-    What its author chose stays: only plotly's own template and the colours of its lines give way.
+    What its author chose stays: only plotly's own template and the colours of its lines give way. A chart of this
+    library is as it was.
     """
     layout = dict(figure.get("layout", {}))
+    if isinstance(layout.get("meta"), dict) and "title" in layout["meta"]:
+        return figure
     title = layout.get("title")
     text = str((title.get("text") if isinstance(title, dict) else title) or "Chart")
     layout["meta"] = {"title": " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split()), "width": "full"}

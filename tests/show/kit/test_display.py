@@ -99,5 +99,12 @@ def test_a_notebook_has_a_picture_where_a_page_has_one() -> None:
     assert page.count('<figure class="picture') == page.count('<figure class="chart') == 1 and "<style>" not in page
 
 
+def test_a_figure_of_ones_own_is_shown_with_its_title() -> None:
+    own = json.loads(go.Figure(go.Bar(y=[1, 2]), {"title": {"text": "Mine"}}).to_json())
+    shown = _bundle(own)
+    assert shown["text/plain"] == "Mine" and "text/html" not in shown
+    assert shown[PLOTLY_MIME]["layout"]["title"]["text"] == "Mine"
+
+
 def _as_output(data: dict[str, Any]) -> Any:
     return new_output("display_data", data=data)  # type: ignore[no-untyped-call]
