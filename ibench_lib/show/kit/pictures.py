@@ -164,14 +164,13 @@ def _rows(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
         for at, text in scale.shown()
         for kind in ["one" if scale.log and text == "1" else "tick"]
     )
-    body = []
+    body, unit = [], _title(axis)
     for name, rows in groups.items():
         if rows and not single:
             body.append(f'<tr class="group"><th scope="rowgroup" colspan="4">{_text(name)}</th></tr>')
-        body += [_drawn(name if single else row.label, row, scale, lines, single) for row in rows.values()]
+        body += [_drawn(name if single else row.label, row, scale, lines, single, unit) for row in rows.values()]
     ticks = _along(_tick_texts(scale, 12), _AXIS_PX)
     axis_row = f'<tr class="axis" aria-hidden="true"><td></td>{ticks}<td></td><td></td></tr>'
-    unit = _title(axis)
     key = f'<p class="key">{_text(unit)}</p>' if unit else ""
     return (
         '<table class="ratios rows" style="width: 100%; table-layout: fixed">'
@@ -194,7 +193,7 @@ def _order(axis: dict[str, Any], *, upwards: bool) -> list[str]:
     return names[::-1] if upwards else names
 
 
-def _drawn(label: str, row: _Row, scale: _Scale, lines: str, single: bool) -> str:
+def _drawn(label: str, row: _Row, scale: _Scale, lines: str, single: bool, unit: str) -> str:
     middle, parts = _ROW_PX // 2, [lines]
     if row.bar is not None:
         wide = scale.share(row.bar)
@@ -212,7 +211,8 @@ def _drawn(label: str, row: _Row, scale: _Scale, lines: str, single: bool) -> st
         at = f'cx="{scale.share(value):.2f}%" cy="{middle}" r="{size / 2:g}"'
         parts.append(f'<circle {at} fill="{fill}" stroke="{row.colour}"{pale}/>')
     figure = f"{row.figure} {row.label}" if single and row.label else row.figure
-    title = html.escape(html.unescape(row.title) or f"{html.unescape(label)}: {row.figure}")
+    whose = html.unescape(", ".join(dict.fromkeys(filter(None, (label, row.label)))))
+    title = html.escape(html.unescape(row.title) or f"{whose}: {row.figure} {unit}".rstrip())
     return (
         f'<tr title="{title}"><th scope="row">{_text(label)}</th>{_along("".join(parts), _ROW_PX)}'
         f'<td class="figure">{_text(figure)}</td><td class="between"></td></tr>'
@@ -310,12 +310,12 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
         return '<p class="said">No value.</p>'
     of_x, of_y = _scale(layout.get("xaxis", {}), xs), _scale(layout.get("yaxis", {}), ys, zero=True)
     titles = [_name([line.name for line in lines if line.name not in ("min", "max")]) for lines in groups.values()]
-    said = [f"Upwards: {up}." if (up := _title(layout.get("yaxis", {}))) else ""]
-    said += [f"To the right: {right}." if (right := _title(layout.get("xaxis", {}))) else "", _dashes(groups.values())]
-    meta = layout["meta"]
+    up, right = _title(layout.get("yaxis", {})), _title(layout.get("xaxis", {}))
+    said = [f"Upwards: {up}." if up else "", f"To the right: {right}." if right else "", _dashes(groups.values())]
+    meta, units = layout["meta"], (right, up)
     if len(groups) > MOST_TOGETHER:
         panels = [
-            _panel(title, lines, of_x, of_y, _PANEL_PX, meta)
+            _panel(title, lines, of_x, of_y, _PANEL_PX, meta, units)
             for title, lines in zip(titles, groups.values(), strict=True)
         ]
         said.append("All panels have the same axes.")
@@ -325,7 +325,7 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
             f'<span><span class="swatch" style="background: {lines[-1].colour}"></span> {_text(title)}</span>'
             for title, lines in zip(titles, groups.values(), strict=True)
         ]
-        drawn = f'<p class="names">{" ".join(names)}</p>{_panel("", every, of_x, of_y, _HIGH_PX, meta)}'
+        drawn = f'<p class="names">{" ".join(names)}</p>{_panel("", every, of_x, of_y, _HIGH_PX, meta, units)}'
     return f'{drawn}<p class="key">{_text(" ".join(filter(None, said)))}</p>'
 
 
@@ -360,7 +360,17 @@ def _dashes(groups: Iterable[Sequence[_Line]]) -> str:
     return ""
 
 
-def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high: int, meta: dict[str, Any]) -> str:
+def _panel(
+    title: str,
+    lines: Sequence[_Line],
+    of_x: _Scale,
+    of_y: _Scale,
+    high: int,
+    meta: dict[str, Any],
+    units: tuple[str, str],
+) -> str:
+    right, up = units
+
     def y(value: float) -> float:
         return _TEXT_PX + (high - _TEXT_PX) * (1 - of_y.share(value) / 100)
 
@@ -374,7 +384,7 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
     for line in lines:
         look = f'stroke="{line.colour}" stroke-width="{line.width:g}" opacity="{line.opacity:g}"'
         dash = f' stroke-dasharray="{_DASHES[line.dash]}"' if line.dash in _DASHES else ""
-        title_of = f"<title>{_text(line.name)}</title>"
+        title_of = f"<title>{_text(f'{line.said}, {up}' if up else line.said)}</title>"
         if path := _path(line, of_x, y):
             paths.append(
                 f'<path d="{path}" fill="none" vector-effect="non-scaling-stroke" {look}{dash}>{title_of}</path>'
@@ -387,7 +397,7 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
         if "markers" in line.mode or len(known) == 1:
             shapes += [
                 f'<circle cx="{left:.2f}%" cy="{top:.1f}" r="3" fill="{line.colour}" opacity="{line.opacity:g}">'
-                f"<title>{_text(f'{line.name}: {number(x)}, {number(value)}')}</title></circle>"
+                f"<title>{_text(f'{line.said}: {number(value)} {up}, {number(x)} {right}')}</title></circle>"
                 for left, top, x, value in known
             ]
         if "text" in line.mode:

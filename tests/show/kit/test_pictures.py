@@ -64,6 +64,15 @@ def test_a_crosshair_reads_the_lines_of_each_panel_but_not_its_bands() -> None:
     assert "data-lines" not in (drawn(go.Figure(lines)) or ""), "not every axis has seconds"
 
 
+def test_hovering_names_the_run_and_the_units() -> None:
+    run = line("a", [1, 2], mode="lines+markers", hovertemplate="a r2: %{y}<extra></extra>")
+    titles = re.findall(r"<title>([^<]*)</title>", drawn(go.Figure([run])) or "")
+    assert titles == ["a r2, inserts/s", "a r2: 1 inserts/s, 0 seconds", "a r2: 2 inserts/s, 1 seconds"]
+    bars = go.Figure([go.Bar(x=["l.x"], y=[10], name=name) for name in ("a", "b")])
+    titles = re.findall(r'<tr title="([^"]*)">', drawn(bars) or "")
+    assert titles == ["a: 10 inserts/s", "b: 10 inserts/s"]
+
+
 def test_texts_at_points_do_not_lie_on_each_other() -> None:
     more = {"mode": "lines+markers+text", "text": ["x", "y"]}
     markup = drawn(go.Figure([line(f"a r{run}", [1, 50 + run], **more) for run in (1, 2)])) or ""
