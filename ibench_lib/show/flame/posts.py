@@ -44,8 +44,11 @@ def flame_graphs(post: Selection) -> Shown:
 def flame_differences(pair: Pair, *, opening: bool = False) -> Shown:
     """For each step and setup the flame graph of A and B on one scale (`profiled`, `stacks`).
 
-    `opening`: the graph whose CPU per operation differs most comes first, the others are folded below it.
+    `opening`: the graph whose CPU per operation differs most comes first, the others are folded below it. Of a single
+    dbms nothing is said then: the first screen above it says so.
     """
+    if opening and not pair.other:
+        return Shown(())
     profiled = pair.ask("profiled")
     if not pair.other or not profiled["samples"].sum():
         return _nothing(pair.nothing, profiled)

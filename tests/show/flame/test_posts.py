@@ -86,6 +86,8 @@ def test_the_graph_that_differs_most_opens_a_post_and_the_others_are_folded() ->
     (fold,) = [at for at, markup in enumerate(heads) if "<summary>Where the server" in markup]
     assert fold < next(at for at, markup in enumerate(heads) if "<figure" in markup and "cached" in markup)
     assert sum(head.count("<details") - head.count("</details>") for head in heads) == 0
+    alone = pair(choose(lake_of(profiled("a")), "demo"))
+    assert flame_differences(alone, opening=True).items == () != flame_differences(alone).items
 
 
 def test_every_notebook_of_two_results_opens_with_it() -> None:
