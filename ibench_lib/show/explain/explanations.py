@@ -51,7 +51,7 @@ class Explanations:
 
 _STEPS, _PROFILES, _CHECKS = ("explain_steps",), ("profiled", "stacks"), "profile_checks"
 _SETTINGS = "fact_diff"
-_MOST_SAID = 5
+_MOST_SAID = 3
 _BETTER: Mapping[str, Better] = {"throughput": "higher", "cpus_used": "neither", "cpu_us": "lower"}
 _QUESTIONS = (*_STEPS, *_PROFILES, _CHECKS, _SETTINGS)
 

@@ -92,7 +92,9 @@ def _runs(runs: pl.DataFrame) -> str:
     most = repeats(runs)
     each = runs.group_by("setup", "dbms").len()["len"]
     of_each = f"{'up to ' if each.n_unique() > 1 else ''}{most} of each" if most > 1 else "one of each"
-    order = [str(order) for order in listed(runs["cell_order"])] if most > 1 else []
+    orders = [str(order) for order in listed(runs["cell_order"])] if most > 1 else []
+    # Without the seed of a shuffle.
+    order = dict.fromkeys("shuffled" if name.startswith("shuffle") else name for name in orders)
     measured = runs.filter(pl.col("source").is_null())
     begun: list[datetime] = measured["origin_wall"].drop_nulls().to_list()
     others = [what for origin, what in NOT_MEASURED.items() if len(runs.filter(origin=origin))]

@@ -15,7 +15,7 @@ from ibench_lib.show.kit.what_was_run import what_was_run
 
 RUN = {
     "build": "mysql-9.7", "config": "base", "setup": "cached", "dbms": "mysql-9.7.base", "dbms_position": 1,
-    "repeat": 1, "clients": 2, "server_version": "9.7.0", "cell_order": "shuffled", "source": None,
+    "repeat": 1, "clients": 2, "server_version": "9.7.0", "cell_order": "shuffle 42", "source": None,
     "origin": None, "origin_wall": datetime(2026, 11, 21, 15, 52),
 }  # fmt: skip
 STEP = {
