@@ -21,7 +21,7 @@ from tests.importers.hammerdb_logs import log as hammerdb_log
 from tests.importers.iibench_logs import client_log
 from tests.importers.linkbench_logs import request_log, stats_csv, stream_csv
 from tests.importers.rows import rows_of
-from tests.importers.sysbench_logs import log
+from tests.importers.sysbench_logs import json_alone, log, old_log
 from tests.importers.tpcc_logs import log as tpcc_log
 
 TOLD = ImportRequest("small", "my8033.cy10a")
@@ -32,6 +32,8 @@ FUZZED = ((100, 110, 120, 90), (50, 40, 30, 20))
 FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "sysbench": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90)), QUERIES),
     "sysbench, CSV": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90), form="csv"), QUERIES),
+    "sysbench 0.5": (sysbench.IMPORTER, "oltp_read_write.log", old_log((100, 110, 120, 90)), QUERIES),
+    "sysbench, JSON": (sysbench.IMPORTER, "oltp_read_write.log", json_alone((100, 110, 120, 90)), QUERIES),
     "iibench": (iibench.IMPORTER, "qr500.L1/o.ib.dop1.1", QUERIES, log()),
     "tpcc-mysql": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(), log()),
     "linkbench": (linkbench.IMPORTER, "req.txt", request_log(FUZZED), log()),

@@ -30,7 +30,16 @@ from ibench_lib.store.remove import remove_run
 from ibench_lib.store.verify import verify
 from tests.command import ibench, refused
 from tests.importers.rows import remarks, rows_of
-from tests.importers.sysbench_logs import COMMAND, SECRETS, line, log
+from tests.importers.sysbench_logs import (
+    COMMAND,
+    OLD_COMMAND,
+    SECRETS,
+    json_alone,
+    json_interval,
+    line,
+    log,
+    old_log,
+)
 from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
@@ -183,6 +192,97 @@ def test_several_logs_of_a_file_are_steps_and_repeats(tmp_path: Path) -> None:
     assert first.workload["threads"] == [4, 8]
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_a_log_of_0_5_is_one_of_the_same_test_without_rates_of_other_statements(tmp_path: Path, first: bool) -> None:
+    (run,) = read(tmp_path, old_log(first=first))
+    assert ops(run) == {0: 100, 1: 110, 2: 120, 3: 5} and ops(run, "write") == {0: 300, 1: 330, 2: 360, 3: 15}
+    assert ops(run, "other") == {}, "they are in the totals only"
+    done = worker(run)
+    assert (done["ops"], done["retries"], done["errors"]) == (6 * 335, 2, None if first else 0)
+    assert {row.get("retries") for row in rows_of(run, "ops")} == ({None} if first else {0, 2})
+    assert ("workers.errors" in run.missing) == first
+    (step,) = run.steps
+    assert (step.name, step.details["tables"], step.details["table_size"], step.details["seconds"]) == (
+        STEP,
+        4,
+        1000,
+        3,
+    )
+    assert step.details["test"]["options"] == {"range-size": 50}
+    printed = step.details["printed"]
+    assert (printed["other"], printed["latency_percentile_ms"], printed["latency_sum_ms"]) == (335, 12.3, 11_990.0)
+    assert (run.error, list(run.warnings), run.resolution_s) == (None, [], 1.0)
+    assert run.workload["program"]["version"] == "sysbench 0.5"
+
+
+def test_of_a_script_of_0_5_without_commits_each_statement_is_a_transaction(tmp_path: Path) -> None:
+    command = OLD_COMMAND.replace("oltp.lua", "oltp_simple.lua")
+    (run,) = read(tmp_path, old_log(commits=False, command=command))
+    step = "oltp_point_select.t4"
+    assert ops(run, step=step) == {0: 100, 1: 110, 2: 120, 3: 5} == ops(run, "read", step)
+    assert worker(run, step)["ops"] == 2 * 335 and list(run.warnings) == []
+    several = old_log(commits=False).replace("number of events:              335", "number of events:              67")
+    (run,) = read(tmp_path, several)
+    assert not run.columns and worker(run)["ops"] == 67
+    assert "its lines count no transactions and become no seconds" in remarks(run)[0]
+
+
+def test_a_log_of_0_4_has_its_totals(tmp_path: Path) -> None:
+    text = old_log((), rest=335, first=True, command="sysbench --test=oltp --num-threads=4 run", version="0.4.12")
+    for new, old in (("General statistics", "Test execution summary"), ("response time:", "per-request statistics:")):
+        text = text.replace(new, old)
+    text = text.replace("Threads started!", "Doing OLTP test.\nRunning mixed OLTP test\nThreads started!\nDone.")
+    runs, unused = lost(tmp_path, text)
+    assert unused == [] and not runs[0].columns and worker(runs[0])["ops"] == 335
+
+
+@pytest.mark.parametrize(
+    ("options", "test"),
+    [("--oltp-read-only=on", "oltp_read_only"), ("--oltp_write_only=on", "oltp_write_only"), ("", "oltp_read_write")],
+)
+def test_a_script_of_0_5_is_called_as_that_of_1_0(tmp_path: Path, options: str, test: str) -> None:
+    (run,) = read(tmp_path, old_log(command=OLD_COMMAND.replace(" run", f" {options} run")))
+    assert [step.name for step in run.steps] == [f"{test}.t4"]
+    (run,) = read(tmp_path, old_log(command=OLD_COMMAND.replace("oltp.lua", "insert.lua")))
+    assert [step.name for step in run.steps] == ["oltp_insert.t4"]
+
+
+@pytest.mark.parametrize("text", [old_log(), old_log(first=True), log(form="json"), json_alone()])
+def test_every_line_of_other_forms_is_used(tmp_path: Path, text: str) -> None:
+    (tmp_path / "oltp_read_write.log").write_text(text)
+    source = Source(tmp_path / "oltp_read_write.log")
+    assert len(list(IMPORTER.runs(source, TOLD))) == 1
+    assert source.read()["oltp_read_write.log"].lost.first == []
+
+
+def test_intervals_in_json_are_those_of_the_text(tmp_path: Path) -> None:
+    (run,), (same,) = read(tmp_path, log(form="json", errors=0)), read(tmp_path, log(errors=0))
+    assert list(rows_of(run, "ops")) == list(rows_of(same, "ops")) and worker(run) == worker(same)
+
+
+def test_json_alone_has_seconds_and_no_totals(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, json_alone(), "oltp_read_write.json")
+    assert ops(run) == {0: 100, 1: 110, 2: 120} and run.error is None
+    assert (worker(run)["ops"], worker(run)["ops_from"], worker(run)["connections"]) == (7 * 330, "rates", 4)
+    assert run.rows["steps"][0]["duration_s"] == 3.0  # type: ignore[index]
+    assert "its transactions are what its lines add up to" in remarks(run)[0]
+    (cut,) = read(tmp_path, json_alone()[:-2], "oltp_read_write.json")
+    assert ops(cut) == ops(run) and cut.error is not None and "ends in second 3" in cut.error.text
+    means = f"[\n{json_interval(4, 110, threads=0)}\n]\n"
+    (run,) = read(tmp_path, json_alone() + means, "oltp_read_write.json")
+    assert ops(run) == {0: 100, 1: 110, 2: 120}, "the means of the whole test have no threads, and are no interval"
+    assert run.steps[0].details["printed"] == {"transactions_per_s": 110.0}
+    first, second = read(tmp_path, 2 * json_alone(), "oltp_read_write.json")
+    assert ops(first) == ops(second) and (first.repeat, second.repeat) == (1, 2)
+
+
+def test_bins_that_are_printed_with_the_same_value_are_one(tmp_path: Path) -> None:
+    head = "Latency histogram (values are in milliseconds)\n   value  ------------- distribution ------------- count\n"
+    bins = "       0.001 |*             3\n       0.001 |*             4\n"
+    (run,) = read(tmp_path, log().replace("SQL statistics:", f"{head}{bins}       1.021 |**    328\nSQL statistics:"))
+    assert run.steps[0].details["printed"]["histogram"] == [[0.001, 7], [1.021, 328]]
+
+
 def test_other_options_are_no_repeat(tmp_path: Path) -> None:
     other = COMMAND.replace("--range-size=50", "--range-size=100")
     with pytest.raises(UsageError, match=r"run\.log:44: this log is of the same test and threads as .*run\.log:2"):
@@ -206,7 +306,7 @@ def test_a_log_without_a_test_is_named_by_its_file_or_by_the_user(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (log(version="0.5"), "of sysbench 0.x"),
+        (old_log(commits=False).partition("OLTP test")[0], "its lines have no transactions, and it has no totals"),
         (log(command=COMMAND.replace("oltp_read_write", "./tpcc.lua")), "none of the tests that ibench knows"),
         (log().partition("[ 1s ]")[0], "it has no figures"),
     ],
