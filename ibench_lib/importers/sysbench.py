@@ -112,7 +112,7 @@ _SAYS_NOTHING = re.compile(
     r"|Threads started!|Warming up for \d+ seconds\.\.\.|(?:SQL|OLTP test) statistics:|queries performed:"
     r"|General statistics:|Throughput:|Latency \(ms\):|Threads fairness:"
     r"|Latency histogram \(values are in milliseconds\)|value +-+ distribution -+ count"
-    r"|Test execution summary:|(?:per-request statistics|response time):|Done\.|\]"
+    r"|Time limit exceeded, exiting\.\.\.|Test execution summary:|(?:per-request statistics|response time):|Done\.|\]"
     r"|Random number generator seed is 0 and will be ignored|Forcing shutdown in \d+ seconds"
     r"|No DB drivers specified, using mysql|Doing (?:OLTP|read-only|write-only) test\.?"
     r"|\(last message repeated \d+ times\)"

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers import hammerdb, iibench, linkbench, sysbench, tpcc_mysql
+from ibench_lib.importers import go_tpc, hammerdb, iibench, linkbench, sysbench, tpcc_mysql
 from ibench_lib.importers.importer import Importer, ImportRequest
 from ibench_lib.importers.source import Source
+from tests.importers.go_tpc_logs import log as go_tpc_log
 from tests.importers.hammerdb_logs import log as hammerdb_log
 from tests.importers.iibench_logs import client_log
 from tests.importers.linkbench_logs import request_log, stats_csv, stream_csv
@@ -38,6 +39,9 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "tpcc-mysql": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(), log()),
     "linkbench": (linkbench.IMPORTER, "req.txt", request_log(FUZZED), log()),
     "linkbench, CSV": (linkbench.IMPORTER, "csv/req.stream.csv", stream_csv(FUZZED), log()),
+    "go-tpc": (go_tpc.IMPORTER, "run.log", go_tpc_log(), log()),
+    "go-tpc, table": (go_tpc.IMPORTER, "run.log", go_tpc_log(form="table"), log()),
+    "go-tpc, JSON": (go_tpc.IMPORTER, "run.log", go_tpc_log(form="json"), log()),
     "hammerdb": (hammerdb.IMPORTER, "run.log", hammerdb_log(), log()),
 }
 NEXT_TO_IT = {"linkbench, CSV": {"req.csv": stats_csv(FUZZED)}}

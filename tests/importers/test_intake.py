@@ -55,7 +55,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
     assert list(importers()) == [
-        "hammerdb", "iibench", "linkbench", "published", "sysbench", "tool-log", "tpcc-mysql",
+        "go-tpc", "hammerdb", "iibench", "linkbench", "published", "sysbench", "tool-log", "tpcc-mysql",
     ]  # fmt: skip
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
     assert taken.importer == "tool-log"
@@ -321,7 +321,7 @@ def test_a_run_that_is_not_whole_says_so(workspace: Workspace, monkeypatch: pyte
 def test_the_command(workspace: Workspace) -> None:
     arguments = ("runs", "import", str(write(workspace, TABLE)), "--experiment", "others", "--source", "a report")
     assert "1 published run of others" in ibench(workspace, *arguments).stdout
-    refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "go-tpc"), "unknown importer 'go-tpc'")
+    refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "ycsb"), "unknown importer 'ycsb'")
     unknown = ibench(workspace, "runs", "import", str(write(workspace, "hello\n")), "-e", "b", "-s", "a")
     refused(unknown, "is not a file that ibench can import")
     assert "published: CSV with a header" in unknown.stderr
