@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers import go_tpc, hammerdb, iibench, linkbench, sysbench, tpcc_mysql
+from ibench_lib.importers import benchbase, go_tpc, hammerdb, iibench, linkbench, sysbench, tpcc_mysql
 from ibench_lib.importers.importer import Importer, ImportRequest
 from ibench_lib.importers.source import Source
+from tests.importers.benchbase_files import BASE, counts_of, raw, summary, windows
 from tests.importers.go_tpc_logs import log as go_tpc_log
 from tests.importers.hammerdb_logs import log as hammerdb_log
 from tests.importers.iibench_logs import client_log
@@ -30,6 +31,7 @@ OTHER = "   1, trx: 607, 95%: 5.224, 99%: 7.076, max_rt: 17.592, 606|7.066, 61|1
 PLACES = 2_000
 QUERIES = client_log(ips=(500, 500, 500, 500), each=50, dps=True, qps=1600, rate=500, get_min_s="0.003")
 FUZZED = ((100, 110, 120, 90), (50, 40, 30, 20))
+FEW = (20, 30, 40, 10)
 FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "sysbench": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90)), QUERIES),
     "sysbench, CSV": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90), form="csv"), QUERIES),
@@ -42,9 +44,21 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "go-tpc": (go_tpc.IMPORTER, "run.log", go_tpc_log(), log()),
     "go-tpc, table": (go_tpc.IMPORTER, "run.log", go_tpc_log(form="table"), log()),
     "go-tpc, JSON": (go_tpc.IMPORTER, "run.log", go_tpc_log(form="json"), log()),
+    "benchbase, requests": (benchbase.IMPORTER, f"bb/{BASE}.raw.csv", raw(FEW), log()),
+    "benchbase, windows": (benchbase.IMPORTER, f"bb/{BASE}.results.Payment.csv", windows(FEW), log()),
+    "benchbase, summary": (benchbase.IMPORTER, f"bb/{BASE}.summary.json", summary(FEW), log()),
     "hammerdb": (hammerdb.IMPORTER, "run.log", hammerdb_log(), log()),
 }
-NEXT_TO_IT = {"linkbench, CSV": {"req.csv": stats_csv(FUZZED)}}
+OF_TYPES = {f"{BASE}.results.{name}.csv": windows(counts) for name, counts in counts_of(FEW).items()}
+NEXT_TO_IT = {
+    "linkbench, CSV": {"req.csv": stats_csv(FUZZED)},
+    "benchbase, requests": {f"{BASE}.summary.json": summary(FEW)},
+    "benchbase, windows": {
+        f"{BASE}.summary.json": summary(FEW),
+        **{name: text for name, text in OF_TYPES.items() if "Payment" not in name},
+    },
+    "benchbase, summary": OF_TYPES,
+}
 
 
 def damaged(text: str, other: str, dice: random.Random) -> Iterator[tuple[str, bytes]]:
