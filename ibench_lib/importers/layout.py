@@ -22,6 +22,8 @@ FAMILIES = (
 """With what the name of a build begins, before its number. Any other folder may be called after a host or a person."""
 
 _DBMS = re.compile(rf"(?:x\.|\d+[kmg]\.)?((?:{'|'.join(FAMILIES)})[-_]?\d[\w.-]*\.[\w-]+)", re.ASCII)
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-_.]\w+)*", re.ASCII)
+_SIZE = re.compile(r"(?:[A-Za-z0-9.-]+_)?(?:(Tier\d+G(?:_[A-Za-z]+\d+)*)(?:[_.].*)?|(BP\d+)(?:\..*)?)", re.ASCII)
 _ENDINGS = re.compile(r"(?:\.pk\d+)?(?:\.(?:tar\.gz|tgz|tar|zip|gz))?$", re.ASCII)
 _OF_HOSTS = {
     "com",
@@ -58,3 +60,24 @@ def dbms_of(folders: Sequence[str]) -> str | None:
         if match and match[1].rpartition(".")[2].lower() not in _OF_HOSTS:
             return match[1]
     return None
+
+
+def size_of(folders: Sequence[str], name: str) -> str | None:
+    """What a file, or its folder, says of the buffer pool, as Tier32G_RW_64th.sysbench.txt and BP80.threads40 do.
+
+    Tests of other sizes are no repeats: it is part of their configuration.
+    """
+    for one in (name.rpartition("/")[2], *folders[-1:]):
+        if found := _SIZE.fullmatch(one):
+            return found[1] or found[2]
+    return None
+
+
+def server_of(folders: Sequence[str], name: str) -> str | None:
+    """The dbms of a file in folders such as mysql/8.4.8 whose name says the size: mysql-8.4.8.Tier32G."""
+    size = size_of(folders, name)
+    if size is None or len(folders) < 2 or folders[-2] not in FAMILIES or not _VERSION.fullmatch(folders[-1]):
+        return None
+    if folders[-1].rpartition(".")[2].lower() in _OF_HOSTS:
+        return None
+    return f"{folders[-2]}-{folders[-1]}.{size}"

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ibench_lib.base.later import later
 from ibench_lib.errors import UsageError
+from ibench_lib.importers.host_logs import HostMeans, log_of, sidecar_of
 from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
-from ibench_lib.importers.layout import NO_DBMS, dbms_of
+from ibench_lib.importers.layout import NO_DBMS, dbms_of, server_of, size_of
 from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.source import File, Source
 from ibench_lib.workloads.workload import Workload, find
@@ -104,6 +105,7 @@ _FAIRNESS = {
     "seconds_of_a_thread": re.compile(r"execution time \(avg/stddev\): +(\d{1,12}\.\d{4}/\d{1,12}\.\d\d)", re.ASCII),
 }
 _SUM_S = re.compile(r"total time taken by event execution: +(\d{1,12}\.\d{4})s?", re.ASCII)
+_PARAMETER = re.compile(r"([a-z_]{1,30}): ?([\w.-]{1,60}) *", re.ASCII)
 _STATISTICS = {"SQL statistics:", "OLTP test statistics:"}
 _BIN = re.compile(r"(\d{1,9}\.\d{3}) \|\** +(\d{1,15})", re.ASCII)
 # What sysbench prints with every log, and says nothing of a figure.
@@ -145,6 +147,7 @@ _OF_TESTS = {
     *("range-selects", "index-updates", "non-index-updates", "delete-inserts", "skip-trx", "auto-inc", "secondary"),
     *("random-points", "random-ranges", "delta", "reconnect"),
 }
+_READS = ("oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges")
 _OPERATIONS = {"transaction": "transactions", "read": "read", "write": "write", "other": "other"}
 """Operations that sysbench counts, and what its totals call them."""
 _IN_ORDER = sorted(_OPERATIONS)
@@ -298,6 +301,9 @@ class _Log:
     printed: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
     closed: bool = False
+    size: str | None = None
+    params: dict[str, str] = field(default_factory=dict)
+    sidecars: HostMeans = field(default_factory=HostMeans)
 
     def remark(self, text: str) -> Remark:
         """Something to say of it, with the file and the line where it begins."""
@@ -366,24 +372,40 @@ class SysbenchLogs:
             raise UsageError(f"{source}: a log does not say of what setup it is", hint="name it with --setup")
         warnings: list[Remark] = []
         named: list[tuple[str, str, _Log]] = []
+        sidecars: dict[str, HostMeans] = {}
+        params: dict[str, dict[str, str]] = {}
         for file in source.in_order:
             if source.many and self.recognises(file) is None:
+                if (pair := sidecar_of(file.name)) is not None:
+                    sidecars.setdefault(pair[0], HostMeans()).add(file.name, pair[1], source.blocks(file))
+                elif file.name.rpartition("/")[2] == "params.txt":
+                    params[file.name.rpartition("/")[0]] = _read_params(source.blocks(file))
                 continue
             for log in _parse(file.name, source.blocks(file)):
+                log.size = size_of(source.folders(file.name), file.name)
                 if why := _left_out(log):
                     warnings.append(log.remark(f"{why}: this log was left out"))
                     continue
-                dbms = told.dbms or dbms_of(source.folders(file.name))
+                folders = source.folders(file.name)
+                dbms = told.dbms or dbms_of(folders) or server_of(folders, file.name)
                 if dbms is None:
                     raise log.refusal(*NO_DBMS)
                 test = _test_of(log, told)
                 if test is None:
                     warnings.append(log.remark("its script is none of the tests that ibench knows: it was left out"))
                     continue
+                if why := _not_of(test, log):
+                    warnings.append(log.remark(f"{why}: this log was left out"))
+                    continue
                 named.append((dbms, test, log))
+        _add_sidecars(named, sidecars, warnings)
+        for *_, log in named:
+            log.params = params.get(log.file.rpartition("/")[0], {})
         warnings.sort(key=lambda remark: (remark.file, remark.line))
         if warnings and not named:
             raise nothing_used(source, warnings)
+        if told.dbms is not None and len({log.size for *_, log in named}) > 1:
+            named = [(f"{dbms}_{log.size}" if log.size else dbms, test, log) for dbms, test, log in named]
         for dbms, logs in _steps(named).items():
             for repeat in range(1, 1 + max(map(len, logs.values()))):
                 chosen = {step: same[repeat - 1] for step, same in logs.items() if len(same) >= repeat}
@@ -392,6 +414,34 @@ class SysbenchLogs:
 
 
 IMPORTER = SysbenchLogs()
+
+
+def _read_params(blocks: LineBlocks) -> dict[str, str]:
+    """What a script has noted of the tests of a folder, to tell repeats from other tests. It is not stored."""
+    found: dict[str, str] = {}
+    for first, lines in blocks:
+        for number, text in enumerate(lines, start=first):
+            match = _PARAMETER.fullmatch(text)
+            if match and match[1] not in found:
+                found[match[1]] = match[2]
+            elif text:
+                blocks.lost.add([number])
+    return {name: value for name, value in found.items() if name != "host"}
+
+
+def _add_sidecars(
+    named: Sequence[tuple[str, str, _Log]], sidecars: Mapping[str, HostMeans], warnings: list[Remark]
+) -> None:
+    """Give each log the samples next to it. Those of a file with several logs are of none of them."""
+    logs: dict[str, list[_Log]] = {}
+    for *_, log in named:
+        logs.setdefault(log_of(log.file), []).append(log)
+    for name, means in sidecars.items():
+        of_file = logs.get(name, [])
+        if len(of_file) == 1:
+            of_file[0].sidecars = means
+        else:
+            warnings += [Remark(file, 1, "no single log is called as it is: it was left out") for file in means.files]
 
 
 def _steps(named: Sequence[tuple[str, str, _Log]]) -> dict[str, dict[str, list[_Log]]]:
@@ -608,6 +658,18 @@ def _test_of(log: _Log, told: ImportRequest) -> str | None:
     return named
 
 
+def _not_of(test: str, log: _Log) -> str | None:
+    """Why a log without a command line cannot be of a test: whole folders are named by one `--test`."""
+    writes = log.totals.get("write")
+    if log.command is not None or writes is None or not log.is_whole:
+        return None
+    if test in _READS and writes:
+        return f"it has writes, and {test} has none"
+    if test.startswith("oltp_") and test not in _READS and not writes:
+        return f"it has no writes, and {test} has some"
+    return None
+
+
 @lru_cache  # a file may have many logs
 def _named_by(file: str) -> str | None:
     """The longest test that the name of a file contains."""
@@ -635,7 +697,7 @@ def _is_test(workload: Workload, name: str) -> bool:
 def _settings(log: _Log) -> dict[str, Any]:
     """What decides the work of a test, as far as its log says it."""
     command = log.command
-    known = {"rate": log.header.get("rate"), "warmup": log.header.get("warmup")}
+    known = {"rate": log.header.get("rate"), "warmup": log.header.get("warmup"), **log.params}
     return {**known, **(command.settings if command else {}), **(command.options if command else {})}
 
 
@@ -651,7 +713,7 @@ def _require_same(before: Sequence[_Log], log: _Log) -> None:
 
 def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings: Sequence[Remark]) -> ImportedRun:
     """One run: its steps one after the other, since logs do not say when they began."""
-    rows: dict[str, list[Row]] = {"workers": [], "steps": []}
+    rows: dict[str, list[Row]] = {"workers": [], "steps": [], "step_counters": []}
     said, start_s, with_seconds = list(warnings), 0.0, {}
     failed: dict[str, Remark] = {}
     for step, log in logs.items():
@@ -663,10 +725,14 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         elif "total" in log.totals and log.totals["total"] != sum(_counts(log)[name] or 0 for name in _QUERIES):
             said.append(log.remark("its reads, writes and others do not add up to its queries"))
         _add_step(rows, step, log, seconds, start_s)
+        costs, why_not = log.sidecars.costs(step, start_s, log.duration_s)
+        rows["step_counters"] += costs
+        said += [log.remark(text) for text in why_not]
         start_s += log.duration_s
         if seconds is not None:
             with_seconds[step] = log
     first = next(iter(logs.values()))
+    cpus = {log.sidecars.cpus for log in logs.values() if log.sidecars.cpus}
     return ImportedRun(
         setup=setup,
         dbms=dbms,
@@ -675,11 +741,13 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         file=first.file,
         benchmark="sysbench",
         steps=[
-            ImportedStep(step, log.line, _details(step, log), [log.file], log.threads) for step, log in logs.items()
+            ImportedStep(step, log.line, _details(step, log), [log.file, *log.sidecars.files], log.threads)
+            for step, log in logs.items()
         ],
         rows={name: columns for name, columns in rows.items() if columns},
         columns={"ops": _OpsOfSteps(with_seconds)} if with_seconds else {},
         resolution_s=1.0 if with_seconds else None,
+        host={"logical_cpus": str(cpus.pop())} if len(cpus) == 1 else {},
         missing=_missing(bool(with_seconds), {name for log in logs.values() for name in log.intervals.lacks}),
         workload=_described(logs),
         error=next(iter(failed.values()), None),
@@ -850,6 +918,8 @@ def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:
     versions = {log.version for log in logs.values()}
     if len(versions) == 1 and None not in versions:
         options["program"] = {"name": "sysbench", "version": f"sysbench {versions.pop()}"}
+    if any(log.sidecars.files for log in logs.values()):
+        options["assumptions"] = ["iostat and vmstat have samples of whole seconds, as many as fit the time of a test"]
     for name in ("rand-type", "db-ps-mode"):
         values = {log.command.settings.get(name) if log.command else None for log in logs.values()}
         if len(values) == 1 and None not in values:

@@ -29,6 +29,7 @@ from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.verify import verify
 from tests.command import ibench, refused
+from tests.importers.host_text import iostat, vmstat
 from tests.importers.rows import remarks, rows_of
 from tests.importers.sysbench_logs import (
     COMMAND,
@@ -619,6 +620,82 @@ def test_a_folder_that_is_called_after_a_dbms_names_it(tmp_path: Path) -> None:
     folder_of(tmp_path, {"mysql1.example.com/a.log": log()})
     with pytest.raises(UsageError, match="does not say of what dbms it is"):
         list(IMPORTER.runs(Source(tmp_path / "mysql1.example.com"), ImportRequest("small")))
+
+
+BARE = log(command=None)
+
+
+def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Workspace, tmp_path: Path) -> None:
+    """T is 3.0011 s, so three samples are of a second each."""
+    texts = {
+        f"mysql/8.4.8/Tier{size}G_RW_4th.{kind}.txt": text
+        for size in (2, 32)
+        for kind, text in (
+            ("sysbench", BARE),
+            ("iostat", iostat([9, 100, 200, 300])),
+            ("vmstat", vmstat([1000, 2000, 3000 * size])),
+        )
+    }
+    folder = folder_of(tmp_path / "theirs", texts)
+    result = import_file(folder, "others", "a report", workspace, setup="rw", test="oltp_read_write")
+    assert result.warnings == [] and len(result.run_ids) == 2
+    lake = reader.lake(workspace)
+    figures = reader.sql(
+        lake, "SELECT dbms, counter, end_value FROM step_counters JOIN runs USING (run_id) WHERE counter IN "
+        "('reads', 'context_switches', 'cpu_user_s') ORDER BY dbms, counter"
+    ).rows()  # fmt: skip
+    assert [(dbms.partition(" ")[0], counter, round(value, 6)) for dbms, counter, value in figures] == [
+        ("mysql-8.4.8.Tier2G", "context_switches", 9000), ("mysql-8.4.8.Tier2G", "cpu_user_s", 3.6),
+        ("mysql-8.4.8.Tier2G", "reads", 600), ("mysql-8.4.8.Tier32G", "context_switches", 99_000),
+        ("mysql-8.4.8.Tier32G", "cpu_user_s", 3.6), ("mysql-8.4.8.Tier32G", "reads", 600),
+    ]  # fmt: skip
+    manifest = read_manifest(workspace.run_dir(result.run_ids[0]))
+    assert "samples of whole seconds" in manifest.workload["assumptions"][0]
+    assert manifest.host["logical_cpus"] == "2"
+
+
+def test_samples_that_belong_to_no_single_log_are_named(tmp_path: Path) -> None:
+    texts = {"a.sysbench.txt": 2 * BARE, "a.vmstat.txt": vmstat([1] * 3), "b.iostat.txt": iostat([9, 1])}
+    runs = list(
+        IMPORTER.runs(Source(folder_of(tmp_path / "theirs", texts)), ImportRequest("rw", "a.x", "oltp_read_write"))
+    )
+    assert not any("step_counters" in run.rows for run in runs)
+    assert remarks(runs[0]) == [
+        f"{name}:1: no single log is called as it is: it was left out" for name in ("a.vmstat.txt", "b.iostat.txt")
+    ]
+
+
+def test_logs_of_several_buffer_pools_are_no_repeats(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "theirs", {f"BP{size}.threads4/results.txt": BARE for size in (10, 80)})
+    told = ImportRequest("rw", "fb8020.nvme", "oltp_read_write")
+    runs = list(IMPORTER.runs(Source(folder), told))
+    assert sorted((run.dbms, run.repeat) for run in runs) == [("fb8020.nvme_BP10", 1), ("fb8020.nvme_BP80", 1)]
+    (one,) = IMPORTER.runs(Source(folder / "BP10.threads4"), told)
+    assert one.dbms == "fb8020.nvme"
+
+
+def test_logs_whose_scripts_have_noted_other_parameters_are_no_repeats(tmp_path: Path) -> None:
+    noted = "buffer_pool: 60\nthreads: {}\nhost: db7.example.com\nstorage: ssd\n"
+    texts = {f"BP60.threads{number}/results.txt": BARE for number in (1, 10)}
+    texts |= {f"BP60.threads{number}/params.txt": noted.format(number) for number in (1, 10)}
+    told = ImportRequest("rw", "my8023.ssd", "oltp_read_write")
+    with pytest.raises(
+        UsageError, match=r"BP60.threads10/results.txt:1: this log is of the same test .*different option"
+    ):
+        list(IMPORTER.runs(Source(folder_of(tmp_path / "theirs", texts)), told))
+    texts["BP60.threads10/params.txt"] = noted.format(1).replace("db7", "db8")
+    runs = list(IMPORTER.runs(Source(folder_of(tmp_path / "same", texts)), told))
+    assert [run.repeat for run in runs] == [1, 2] and runs[0].warnings == []
+
+
+def test_a_log_that_cannot_be_of_the_test_of_the_user_is_left_out(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, BARE, told=ImportRequest("rw", "a.x", "oltp_read_only"))
+    assert "it has writes, and oltp_read_only has none: this log was left out" in str(caught.value.detail)
+    reads = BARE.replace("        write:                           1005", "        write:                           0")
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, reads, told=ImportRequest("rw", "a.x", "oltp_read_write"))
+    assert "it has no writes, and oltp_read_write has some" in str(caught.value.detail)
 
 
 def test_a_run_that_is_missing_is_imported_and_again_replaces_all(workspace: Workspace, tmp_path: Path) -> None:
