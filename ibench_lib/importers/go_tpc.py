@@ -2,7 +2,8 @@
 
 A log becomes a run of TPC-C with the step `run`. go-tpc does not print when an interval ended: `Takes` is the time
 since the first transaction of a type was answered. T is the longest `Takes` of the summary, so it lacks the first
-response. The figure that go-tpc calls tpmC is divided by the time of new orders alone.
+response. The figure that go-tpc calls tpmC is divided by the time of new orders alone. A log without seconds has it as
+a published NOTPM.
 
 Intervals become seconds only if each is one second by its own times, if all of their lines were understood, and if
 there are as many as T has seconds: an interval without a transaction is not printed. Percentiles have one digit and
@@ -391,6 +392,8 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
     rows: dict[str, Any] = {"workers": [worker], "steps": [step]}
     if rest is not None:
         rows["ops"] = _Seconds(log, rest)
+    elif log.figures is not None and log.is_whole:
+        rows["published"] = [{"step": _STEP, "metric": "notpm", "value": log.figures.tpmc}]
     printed: dict[str, Any] = dict(log.summary) if log.is_whole else {}
     if log.figures is not None and log.is_whole:
         printed |= {"tpmc": log.figures.tpmc, "tpm_total": total}

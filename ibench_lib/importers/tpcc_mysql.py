@@ -2,7 +2,8 @@
 
 A log becomes a run of TPC-C with the step `run`. Its lines have the exact number of transactions of each type, so lines
 of one second become seconds. The totals are those of `sum ver.`, which do not race as those before them can. T is the
-time that the log says was measured. What the totals have beyond the lines is the last part of the step.
+time that the log says was measured. What the totals have beyond the lines is the last part of the step. A log without
+seconds has TpmC as a published NOTPM.
 
 Response times are not stored: percentiles are no histogram, and those of the first line and the means at the end
 include the ramp-up.
@@ -284,6 +285,8 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
     rows: dict[str, Any] = {"workers": [worker], "steps": [step]}
     if rest is not None:
         rows["ops"] = _Seconds(log, rest)
+    elif log.is_whole:
+        rows["published"] = [{"step": _STEP, "metric": "notpm", "value": 60 * done["new_order"] / log.duration_s}]
     details = {"seconds": log.duration_s, "ramp_up_s": log.header.get("ramp_up_s"), "printed": printed}
     return ImportedRun(
         setup=setup,
