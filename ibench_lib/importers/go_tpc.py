@@ -35,7 +35,8 @@ _PLAIN = re.compile(r"(\[(?:Current|Summary)\] )([A-Z_]{1,20}) * - (Takes\(s\): 
 _CELL = re.compile(r"([\w.]{1,10}(?:\(m?s\))?): (\S{1,16})", re.ASCII)
 _WAITS = re.compile(r"\[(?:Current|Summary)\] (?:KEYING|THINKING)TIME-[A-Z_]{1,20} * - [\d.]{1,12}s", re.ASCII)
 _BORDER = re.compile(r"(?:\+-+){2,}\+", re.ASCII)
-_TPMC = re.compile(r"tpmC: (\S{1,16})(?:, tpmTotal: (\S{1,16}), efficiency: \S{1,16}%)?", re.ASCII)
+_TPMC = re.compile(r"tpmC: ([\d.]{1,16})(?:, tpmTotal: ([\d.]{1,16}))?(?:, efficiency: [\d.]{1,16}%)?", re.ASCII)
+_ANALYTIC = re.compile(r"\W*\[(?:Current|Summary)\]\W+Q\d{1,2}\b.*|\[\{.*\"Operation\": ?\"Q\d.*", re.ASCII)
 _COMMAND = re.compile(r"(?:.*[/ ])?(?:go-tpc|tiup bench) (?:.* )?tpcc .*", re.ASCII)
 _OPTIONS = {
     "warehouses": re.compile(r"--warehouses[ =](\d{1,6})\b", re.ASCII),
@@ -99,6 +100,7 @@ class _Log:
     ended_thread: int | None = None
     doubt: int | None = None
     damaged: bool = False
+    analytic: bool = False
 
     def remark(self, text: str, line: int | None = None) -> Remark:
         """Something to say of it."""
@@ -151,6 +153,9 @@ class GoTpcLogs:
             if source.many and self.recognises(file) is None:
                 continue
             for log in _parse(file.name, source.blocks(file)):
+                if log.analytic:
+                    said.append(log.remark("it is of CH-benCHmark: queries ran next to it: this log was left out"))
+                    continue
                 if not log.is_whole and not _has_seconds(log):
                     said.append(log.remark("it has no summary, and no intervals of a second: this log was left out"))
                     continue
@@ -305,6 +310,8 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
                 log.ended_thread = log.ended_thread or number
                 continue
             blocks.lost.add([number])
+            if log is not None and _ANALYTIC.fullmatch(line):
+                log.analytic = True
             if log is not None and log.figures is None and number != blocks.unterminated:
                 if log.summary:
                     log.damaged = True

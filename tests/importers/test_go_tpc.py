@@ -166,6 +166,28 @@ def test_logs_of_a_setup_are_its_repeats_and_what_is_not_said_has_to_be(tmp_path
         read(tmp_path, log(), ImportRequest("small", "my8033.cy10a", "oltp_read_only"))
 
 
+@pytest.mark.parametrize("end", ["tpmC: 6000.0", "tpmC: 6000.0, efficiency: 97.3%"])
+def test_older_versions_end_with_fewer_figures(tmp_path: Path, end: str) -> None:
+    text = log()
+    (run,) = read(tmp_path, f"{text[: text.index('tpmC')]}{end}\n")
+    assert run.error is None and len(rows_of_ops(run)) == 25
+    assert run.steps[0].details["printed"]["tpm_total"] is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[Summary] Q12    - Count: 11, Sum(ms): 105320.3, Avg(ms): 9574.6",
+        "| [Current] | Q1 | 2 | 3.0 | 1.5 |",
+        '[{"Avg(ms)":"1.5","Count":"2","Operation":"Q1","Prefix":"[Summary] "}]',
+    ],
+)
+def test_transactions_next_to_analytic_queries_are_no_tpc_c(tmp_path: Path, line: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, f"{log()}{line}\n")
+    assert "it is of CH-benCHmark" in str(caught.value.detail)
+
+
 def test_waits_say_nothing(tmp_path: Path) -> None:
     wait = "[Current] KEYINGTIME-NEW_ORDER - 18.0s\n"
     (run,) = read(tmp_path, log().replace("[Current] DELIVERY", f"{wait}[Current] DELIVERY"))
