@@ -46,6 +46,8 @@ _WHOLE = re.compile(r"\d{1,15}", re.ASCII)
 # Of the time of a step, and in seconds before and after it: how much samples may miss or exceed it.
 _OFF, _AROUND_S = 0.1, 10
 _SIDECAR = re.compile(r"(.*)\.(sysbench|iostat|vmstat)((?:\.[a-z]{1,4})*)", re.ASCII)
+_OF_MICROBENCHMARKS = re.compile(r"((?:.*/)?sb\.)(o|io|vm)(\..*)", re.ASCII)
+_TOOLS = {"iostat": "iostat", "vmstat": "vmstat", "io": "iostat", "vm": "vmstat"}
 _OFF_PCT = 3  # whole numbers do not add up to 100
 
 Sample = Mapping[str, float]
@@ -248,15 +250,15 @@ class HostMeans:
 
 
 def sidecar_of(name: str) -> tuple[str, str] | None:
-    """What the log of X.iostat.txt or X.vmstat.txt is called, X without `.sysbench`, and the tool; None for others."""
-    found = _SIDECAR.fullmatch(name)
-    return (f"{found[1]}{found[3]}", found[2]) if found and found[2] in ("iostat", "vmstat") else None
+    """What `log_of` calls the log of X.iostat.txt or sb.vm.X, and the tool; None for other files."""
+    found = _SIDECAR.fullmatch(name) or _OF_MICROBENCHMARKS.fullmatch(name)
+    return (f"{found[1]}{found[3]}", _TOOLS[found[2]]) if found and found[2] in _TOOLS else None
 
 
 def log_of(name: str) -> str:
-    """What a log is called as `sidecar_of` has it."""
-    found = _SIDECAR.fullmatch(name)
-    return f"{found[1]}{found[3]}" if found and found[2] == "sysbench" else name
+    """The name of a log, without what tells it apart from the files next to it."""
+    found = _SIDECAR.fullmatch(name) or _OF_MICROBENCHMARKS.fullmatch(name)
+    return f"{found[1]}{found[3]}" if found and found[2] not in _TOOLS else name
 
 
 def _mean(samples: Sequence[Sample]) -> Sample:

@@ -106,6 +106,9 @@ _FAIRNESS = {
 }
 _SUM_S = re.compile(r"total time taken by event execution: +(\d{1,12}\.\d{4})s?", re.ASCII)
 _PARAMETER = re.compile(r"([a-z_]{1,30}): ?([\w.-]{1,60}) *", re.ASCII)
+_OF_MICROBENCHMARKS = re.compile(
+    r"sb\.o\.([a-z-]{1,30})(?:\.(warm|pre|warmpre))?\.range(\d{1,6})\.pk\d\.dop\d{1,5}", re.ASCII
+)
 _STATISTICS = {"SQL statistics:", "OLTP test statistics:"}
 _BIN = re.compile(r"(\d{1,9}\.\d{3}) \|\** +(\d{1,15})", re.ASCII)
 # What sysbench prints with every log, and says nothing of a figure.
@@ -639,6 +642,10 @@ def _left_out(log: _Log) -> str | None:
 def _test_of(log: _Log, told: ImportRequest) -> str | None:
     """The test of a log: by its command line, the name of its file or `--test`. None if it is none that ibench has."""
     workload = _workload()
+    if (named := _microbenchmark(log.file.rpartition("/")[2])) is not None:
+        if told.test not in (None, named):
+            raise log.refusal(f"this log is not of the test {told.test!r:.80}", "leave --test out")
+        return named
     if log.command is not None and log.command.script:
         script = log.command.script
         if told.test not in (None, script):
@@ -656,6 +663,17 @@ def _test_of(log: _Log, told: ImportRequest) -> str | None:
             "a log does not say of what test it is", "name it with --test, such as --test oltp_read_write"
         )
     return named
+
+
+@lru_cache
+def _microbenchmark(file: str) -> str | None:
+    """The microbenchmark of a log that its scripts have called sb.o.<test>[.warm].range<size>.pk1.dop<threads>."""
+    found = _OF_MICROBENCHMARKS.fullmatch(file)
+    if found is None:
+        return None
+    name = found[1] + {None: "", "warm": "-warm", "pre": "-pre", "warmpre": "-warm-pre"}[found[2]]
+    workload = _workload()
+    return next((test for test in (f"{name}-{found[3]}", name) if _is_test(workload, test)), None)
 
 
 def _not_of(test: str, log: _Log) -> str | None:
@@ -691,7 +709,7 @@ def _workload() -> Workload:
 
 
 def _is_test(workload: Workload, name: str) -> bool:
-    return workload.kind_of(f"{name}.t1") == "test"
+    return workload.kind_of(f"{name}.t1") is not None
 
 
 def _settings(log: _Log) -> dict[str, Any]:
@@ -859,8 +877,8 @@ def _add_step(
     )  # fmt: skip
     rows["steps"].append(
         {
-            "step": step, **times, "kind": "test", "status": status, "clients": 1, "duration_s": log.duration_s,
-            "target_rows_per_s": log.header.get("rate"),
+            "step": step, **times, "kind": _workload().kind_of(step), "status": status, "clients": 1,
+            "duration_s": log.duration_s, "target_rows_per_s": log.header.get("rate"),
         }
     )  # fmt: skip
 
@@ -901,7 +919,9 @@ def _details(step: str, log: _Log) -> dict[str, Any]:
 def _chosen_test(step: str, log: _Log, options: Mapping[str, int | str]) -> dict[str, Any]:
     """The test as the record of a measured run has it."""
     # What was imported may have more threads and a higher rate than an experiment of ours.
-    chosen = {"test": step.rpartition(".t")[0], "options": dict(options)}
+    # A microbenchmark has options of its own, and its name says them.
+    named = _microbenchmark(log.file.rpartition("/")[2]) is not None
+    chosen = {"test": step.rpartition(".t")[0], "options": {} if named else dict(options)}
     given = {"benchmark": "sysbench", "tests": [chosen], "threads": [1], "rand_type": "uniform"}
     parsed: Any = _workload().Options.model_validate(given)
     (one,) = parsed.tests

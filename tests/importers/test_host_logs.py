@@ -113,6 +113,8 @@ def test_samples_of_another_time_or_of_several_devices_are_no_costs() -> None:
 def test_a_file_next_to_a_log_is_called_as_it_is() -> None:
     assert sidecar_of("a/Tier32G_RW_64th.iostat.txt") == ("a/Tier32G_RW_64th.txt", "iostat")
     assert sidecar_of("a/Tier32G_RW_64th.sysbench.txt") is None and sidecar_of("a/notes.txt") is None
+    assert sidecar_of("x/sb.vm.scan.range100.pk1.dop4") == ("x/sb..scan.range100.pk1.dop4", "vmstat")
+    assert log_of("x/sb.o.scan.range100.pk1.dop4") == "x/sb..scan.range100.pk1.dop4"
     assert log_of("a/Tier32G_RW_64th.sysbench.txt") == "a/Tier32G_RW_64th.txt" and log_of("run.log") == "run.log"
 
 

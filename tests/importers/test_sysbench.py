@@ -654,6 +654,25 @@ def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Wor
     assert manifest.host["logical_cpus"] == "2"
 
 
+def test_logs_of_the_microbenchmarks_are_called_after_their_files(workspace: Workspace, tmp_path: Path) -> None:
+    command = COMMAND.replace("oltp_read_write --mysql", "/x/lua/oltp_read_only.lua --mysql")
+    texts = {
+        f"x.my8033_rel.z12a.pk1/sb.o.{name}.pk1.dop4": log(command=command)
+        for name in ("read-only.range10", "read-only.range10000", "scan.warmpre.range100", "point-query.range100")
+    }
+    texts["x.my8033_rel.z12a.pk1/sb.vm.read-only.range10.pk1.dop4"] = vmstat([1000, 2000, 3000])
+    folder = folder_of(tmp_path / "theirs", texts)
+    (run,) = IMPORTER.runs(Source(folder), ImportRequest("cached"))
+    names = {"read-only-10.t4", "read-only-10000.t4", "scan-warm-pre.t4", "point-query.t4"}
+    assert run.dbms == "my8033_rel.z12a" and {step.name for step in run.steps} == names
+    kinds = {row["step"]: row["kind"] for row in run.rows["steps"]}
+    assert (kinds["scan-warm-pre.t4"], kinds["point-query.t4"]) == ("warm_up", "test")
+    assert {row["step"] for row in run.rows["step_counters"]} == {"read-only-10.t4"}
+    assert len(import_file(folder, "others", "a report", workspace, setup="cached").run_ids) == 1
+    with pytest.raises(UsageError, match="this log is not of the test 'oltp_delete'"):
+        list(IMPORTER.runs(Source(folder), ImportRequest("cached", None, "oltp_delete")))
+
+
 def test_samples_that_belong_to_no_single_log_are_named(tmp_path: Path) -> None:
     texts = {"a.sysbench.txt": 2 * BARE, "a.vmstat.txt": vmstat([1] * 3), "b.iostat.txt": iostat([9, 1])}
     runs = list(
