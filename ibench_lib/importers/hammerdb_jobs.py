@@ -162,11 +162,11 @@ def _line(job: Job, values: Any) -> None:
 
 
 def _call(job: Job, values: Any) -> None:
-    user, procedure, calls, *times, of_all = values
-    numbers = all(isinstance(time, int | float) and 0 <= time < 1e12 for time in times)
+    user, procedure, calls, least, most, total, of_all = values
+    numbers = all(isinstance(time, int | float) and 0 <= time < 1e12 for time in (least, most, total))
     # The summary has medians of users.
     if of_all == 0 and type(user) is int and isinstance(procedure, str) and type(calls) is int and numbers:
-        job.calls.append((user, procedure, calls, *map(float, times)))
+        job.calls.append((user, procedure, calls, float(least), float(most), float(total)))
 
 
 def _sample(job: Job, values: Any) -> None:

@@ -234,11 +234,12 @@ class HostMeans:
         if len(self.devices) > 1:
             names = " and ".join(sorted(self.devices)[:3])
             said.append(f"nothing says which device held the data, {names} did something: it has no costs of it")
-        devices = self.devices.items() if len(self.devices) == 1 else ()
-        for tool, name, (mean, samples) in (
-            *(("iostat", name, found) for name, found in devices),
-            *([("vmstat", "", self.host)] if self.host is not None else []),
-        ):
+        found: list[tuple[str, str, tuple[Sample, int]]] = []
+        if len(self.devices) == 1:
+            found += [("iostat", name, means) for name, means in self.devices.items()]
+        if self.host is not None:
+            found.append(("vmstat", "", self.host))
+        for tool, name, (mean, samples) in found:
             seconds = samples * max(1, round(duration_s / samples))
             if abs(seconds - duration_s) > _OFF * duration_s + _AROUND_S:
                 said.append(f"{samples} samples of {tool} are not of its {duration_s:.0f} s: left out")
