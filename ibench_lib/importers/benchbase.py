@@ -81,6 +81,7 @@ class _Seconds:
     counts: dict[tuple[int, str], int] = field(default_factory=dict)
     times: dict[tuple[int, str], tuple[list[int], list[int], int, int]] = field(default_factory=dict)
     start: float | None = None
+    phases: set[float] = field(default_factory=set)
 
 
 @dataclass
@@ -292,6 +293,8 @@ def _seconds(group: _Group, summary: _Summary, source: Source, said: list[Remark
     if isinstance(found, str):
         said.append(Remark(file, 1, f"{found}: it has no seconds, only the totals of its summary"))
         return None
+    if len(found.phases) > 1:
+        said.append(Remark(file, 1, f"it has {len(found.phases)} phases, which may differ in their load: T is of all"))
     return found
 
 
@@ -321,6 +324,7 @@ def _of_requests(blocks: LineBlocks, summary: _Summary) -> _Seconds | str:
                 blocks.lost.add([number])
                 continue
             found.start, before, phase, ends[terminal] = begun, start, of_phase, end
+            found.phases.add(of_phase)
             codes.append(int(end) * len(_IN_ORDER) + _IN_ORDER.index(_TYPES[match[2]]))
             latencies.append(latency)
         requests += len(codes)

@@ -67,6 +67,14 @@ def test_every_request_counts_in_the_second_of_its_answer_with_its_time(tmp_path
     assert ops(run, "stock_level") == {0: 1, 1: 2, 2: 4, 3: 3}, "one of second 0 is answered in second 1, two of 1 in 2"
 
 
+def test_phases_are_one_step_with_a_warning(tmp_path: Path) -> None:
+    lines = raw().splitlines(keepends=True)
+    changed = [line[:-2] + "2\n" if number > 500 else line for number, line in enumerate(lines)]
+    (run,) = read(tmp_path, summary_json=summary(), raw_csv="".join(changed))
+    assert sum(ops(run).values()) == 420
+    assert remarks(run) == [f"{BASE}.raw.csv:1: it has 2 phases, which may differ in their load: T is of all"]
+
+
 def test_windows_of_a_second_are_seconds_without_times(tmp_path: Path) -> None:
     write_windows(tmp_path)
     (run,) = read(tmp_path, summary_json=summary())
