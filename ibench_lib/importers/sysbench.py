@@ -120,7 +120,7 @@ _SAYS_NOTHING = re.compile(
     r"|Time limit exceeded, exiting\.\.\.|Test execution summary:|(?:per-request statistics|response time):|Done\.|\]"
     r"|Random number generator seed is 0 and will be ignored|Forcing shutdown in \d+ seconds"
     r"|No DB drivers specified, using mysql|Doing (?:OLTP|read-only|write-only) test\.?"
-    r"|\(last message repeated \d+ times\)"
+    r"|(?:DB SCHEMA \w+)+|\(last message repeated \d+ times\)"
     r"|Running (?:simple OLTP|mixed OLTP|non-transactional) test|Using (?:Uniform|Normal|Special) distribution.*"
     r"|Using \"[A-Z ]+\" for starting transactions|Skipping BEGIN/COMMIT|(?:Using|Not using) auto_inc on the id column"
     r"|Maximum number of requests for OLTP test is limited to \d+|Using \d+ test tables",
@@ -148,8 +148,10 @@ _SETTINGS = {
 _OF_TESTS = {
     *("point-selects", "simple-ranges", "sum-ranges", "order-ranges", "distinct-ranges", "range-size"),
     *("range-selects", "index-updates", "non-index-updates", "delete-inserts", "skip-trx", "auto-inc", "secondary"),
-    *("random-points", "random-ranges", "delta", "reconnect"),
+    *("random-points", "random-ranges", "delta", "reconnect", "scale", "use-fk", "trx-level"),
 }
+_TPCC = "tpcc"
+"""The test of sysbench-tpcc."""
 _READS = ("oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges")
 _OPERATIONS = {"transaction": "transactions", "read": "read", "write": "write", "other": "other"}
 """Operations that sysbench counts, and what its totals call them."""
@@ -922,7 +924,9 @@ def _chosen_test(step: str, log: _Log, options: Mapping[str, int | str]) -> dict
     # A microbenchmark has options of its own, and its name says them.
     named = _microbenchmark(log.file.rpartition("/")[2]) is not None
     chosen = {"test": step.rpartition(".t")[0], "options": {} if named else dict(options)}
-    given = {"benchmark": "sysbench", "tests": [chosen], "threads": [1], "rand_type": "uniform"}
+    given: dict[str, Any] = {"benchmark": "sysbench", "tests": [chosen], "threads": [1], "rand_type": "uniform"}
+    if chosen["test"] == _TPCC:
+        given["lua"] = [f"{_TPCC}.lua"]
     parsed: Any = _workload().Options.model_validate(given)
     (one,) = parsed.tests
     return {**one.resolved(), "rate": log.header.get("rate") or None}

@@ -308,7 +308,7 @@ def test_a_log_without_a_test_is_named_by_its_file_or_by_the_user(tmp_path: Path
     ("text", "said"),
     [
         (old_log(commits=False).partition("OLTP test")[0], "its lines have no transactions, and it has no totals"),
-        (log(command=COMMAND.replace("oltp_read_write", "./tpcc.lua")), "none of the tests that ibench knows"),
+        (log(command=COMMAND.replace("oltp_read_write", "./queue.lua")), "none of the tests that ibench knows"),
         (log().partition("[ 1s ]")[0], "it has no figures"),
     ],
 )
@@ -652,6 +652,20 @@ def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Wor
     manifest = read_manifest(workspace.run_dir(result.run_ids[0]))
     assert "samples of whole seconds" in manifest.workload["assumptions"][0]
     assert manifest.host["logical_cpus"] == "2"
+
+
+def test_logs_of_sysbench_tpcc_are_steps_of_their_own(workspace: Workspace, tmp_path: Path) -> None:
+    command = COMMAND.replace("oltp_read_write", "./tpcc.lua").replace("--range-size=50", "--scale=100 --use_fk=0")
+    text = log(command=command).replace("Threads started!", "DB SCHEMA publicDB SCHEMA public\nThreads started!")
+    runs, unused = lost(tmp_path, text)
+    assert ops(runs[0], step="tpcc.t4") == {0: 100, 1: 110, 2: 120, 3: 5} and unused == []
+    test = runs[0].steps[0].details["test"]
+    assert (test["options"], test["group"]) == ({"scale": 100, "use-fk": 0}, "your own")
+    (run,) = read(tmp_path, BARE, told=ImportRequest("100w", "pg13.x", "tpcc"))
+    assert [step.name for step in run.steps] == ["tpcc.t4"]
+    take(workspace, tmp_path / "run.log", test="tpcc")
+    frame = answer(reader.lake(workspace), "step_throughput", "others")
+    assert frame["throughput"].to_list() == [pytest.approx(335 / 3.0011)]
 
 
 def test_logs_of_the_microbenchmarks_are_called_after_their_files(workspace: Workspace, tmp_path: Path) -> None:
