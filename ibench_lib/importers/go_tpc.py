@@ -137,6 +137,8 @@ class GoTpcLogs:
 
     def recognises(self, file: File) -> str | None:
         """A line of a type of TPC-C."""
+        if "Takes(s)" not in file.beginning and "TAKES(S)" not in file.beginning:
+            return None
         reader = _Reader()
         for line in file.beginning.split("\n"):
             if any(isinstance(one, _Line) for one in reader.read(line.strip()) or ()):

@@ -450,15 +450,30 @@ def _add_sidecars(
 
 
 def _steps(named: Sequence[tuple[str, str, _Log]]) -> dict[str, dict[str, list[_Log]]]:
-    """The logs of each step of each dbms: tests in the order of the files, each with its threads in their order."""
+    """The logs of each step of each dbms: tests in the order of the files, each with its threads in their order.
+
+    Microbenchmarks are in the order in which their scripts run them.
+    """
     in_order = sorted(named, key=lambda one: (one[2].file, one[2].line))
-    tests = list(dict.fromkeys(test for _, test, _ in in_order))
+    tests = sorted(dict.fromkeys(test for _, test, _ in in_order), key=_place)
     by_step: dict[str, dict[str, list[_Log]]] = {dbms: {} for dbms, _, _ in in_order}
     for dbms, test, log in sorted(in_order, key=lambda one: (tests.index(one[1]), one[2].threads or 0)):
         same = by_step[dbms].setdefault(f"{test}.t{log.threads}", [])
         _require_same(same, log)
         same.append(log)
     return by_step
+
+
+def _place(test: str) -> int:
+    """The place of a microbenchmark among them; all others are behind them."""
+    return _microbenchmarks().get(test, len(_microbenchmarks()))
+
+
+@lru_cache
+def _microbenchmarks() -> dict[str, int]:
+    given = {"benchmark": "sysbench", "tests": "microbenchmarks", "threads": [1], "rand_type": "uniform"}
+    parsed: Any = _workload().Options.model_validate(given)
+    return {one.test: place for place, one in enumerate(parsed.tests)}
 
 
 def _parse(file: str, blocks: LineBlocks) -> list[_Log]:

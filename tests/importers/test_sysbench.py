@@ -677,8 +677,8 @@ def test_logs_of_the_microbenchmarks_are_called_after_their_files(workspace: Wor
     texts["x.my8033_rel.z12a.pk1/sb.vm.read-only.range10.pk1.dop4"] = vmstat([1000, 2000, 3000])
     folder = folder_of(tmp_path / "theirs", texts)
     (run,) = IMPORTER.runs(Source(folder), ImportRequest("cached"))
-    names = {"read-only-10.t4", "read-only-10000.t4", "scan-warm-pre.t4", "point-query.t4"}
-    assert run.dbms == "my8033_rel.z12a" and {step.name for step in run.steps} == names
+    names = ["scan-warm-pre.t4", "read-only-10.t4", "read-only-10000.t4", "point-query.t4"]
+    assert run.dbms == "my8033_rel.z12a" and [step.name for step in run.steps] == names, "as their scripts run them"
     kinds = {row["step"]: row["kind"] for row in run.rows["steps"]}
     assert (kinds["scan-warm-pre.t4"], kinds["point-query.t4"]) == ("warm_up", "test")
     assert {row["step"] for row in run.rows["step_counters"]} == {"read-only-10.t4"}
