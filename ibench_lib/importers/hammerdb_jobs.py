@@ -32,6 +32,7 @@ _LEAF, _TYPE_OF_PAGE = 0x0D, 100
 _OPERATIONS, _EACH = 50_000_000, 10_000
 _VALUE_BYTES = 1_000_000
 _TABLES = 1_000
+_ROWS = 500_000
 
 
 class NotReadable(Exception):
@@ -82,7 +83,7 @@ def read_jobs(content: bytes) -> list[Job]:
         raise NotReadable("it is cut off or damaged")
     try:
         with closing(_opened(content)) as database:
-            return list(_read(database).values())
+            return list(_read(database, len(content)).values())
     except (sqlite3.Error, UnicodeError) as error:  # a damaged name is in a message that cannot be decoded
         said = (str(error).splitlines() or [""])[0][:200]
         raise NotReadable(f"it cannot be read ({said})") from error
@@ -124,8 +125,8 @@ def _authorized(action: int, name: str | None, column: str | None, _: str | None
     return sqlite3.SQLITE_OK if reads or action == sqlite3.SQLITE_SELECT else sqlite3.SQLITE_DENY
 
 
-def _read(database: sqlite3.Connection) -> dict[Any, Job]:
-    """The jobs by their ids."""
+def _read(database: sqlite3.Connection, size: int) -> dict[Any, Job]:
+    """The jobs by their ids, of a database of so many bytes: damaged tables may have the same page again and again."""
     there = database.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(_TABLES)
     plain = {
         name
@@ -140,19 +141,33 @@ def _read(database: sqlite3.Connection) -> dict[Any, Job]:
             raise NotReadable(f"its table {table} has computed columns")
     database.set_authorizer(_authorized)
     jobs: dict[Any, Job] = {}
-    for job, benchmark in _rows(database, _JOBS):
+    rows = _Rows(database, size)
+    for job, benchmark in rows.of(_JOBS):
         if isinstance(job, str) and isinstance(benchmark, str):
             jobs.setdefault(job, Job(benchmark))
     takes: dict[str, Callable[[Job, Any], None]] = {"JOBOUTPUT": _line, "JOBTIMING": _call, "JOBTCOUNT": _sample}
     for table, take in takes.items():
-        for job, *values in _rows(database, table) if table in plain else ():
+        for job, *values in rows.of(table) if table in plain else ():
             if job in jobs:
                 take(jobs[job], values)
     return jobs
 
 
-def _rows(database: sqlite3.Connection, table: str) -> Iterator[Any]:
-    yield from database.execute(_QUERIES[table])
+class _Rows:
+    """The rows of tables: together not too many, and with no more text than the database has bytes."""
+
+    def __init__(self, database: sqlite3.Connection, size: int) -> None:
+        self._database = database
+        self._rows, self._bytes = _ROWS, size
+
+    def of(self, table: str) -> Iterator[Any]:
+        """The rows of a table."""
+        for row in self._database.execute(_QUERIES[table]):
+            self._rows -= 1
+            self._bytes -= sum(len(value) for value in row if isinstance(value, str | bytes))
+            if self._rows < 0 or self._bytes < 0:
+                raise NotReadable(f"it has over {_ROWS:,} rows, or more text than bytes")
+            yield row
 
 
 def _line(job: Job, values: Any) -> None:

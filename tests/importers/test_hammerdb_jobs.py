@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.importers import hammerdb_jobs
-from ibench_lib.importers.hammerdb_jobs import NotReadable, may_be_jobs, read_jobs
+from ibench_lib.importers.hammerdb_jobs import NotReadable, _opened, may_be_jobs, read_jobs
 from tests.importers.hammerdb_logs import TABLES, database, log
 
 BOMB = "WITH RECURSIVE n(jobid, bm) AS (SELECT 1, 'TPC-C' UNION ALL SELECT jobid + 1, bm FROM n) SELECT * FROM n"
@@ -94,6 +94,11 @@ def test_work_and_values_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyP
         read_jobs(content(tmp_path, f"UPDATE JOBOUTPUT SET output = '{'x' * 1_000_001}' WHERE vu = 1"))
     made = content(tmp_path, *("INSERT INTO JOBTCOUNT SELECT * FROM JOBTCOUNT" for _ in range(10)))
     assert len(read_jobs(made)[0].samples) == 4_096
+    with monkeypatch.context() as few, pytest.raises(NotReadable, match="it has over 4,000 rows"):
+        few.setattr(hammerdb_jobs, "_ROWS", 4_000)
+        read_jobs(made)
+    with pytest.raises(NotReadable, match="more text than bytes"):
+        list(hammerdb_jobs._Rows(_opened(made), 100).of("JOBOUTPUT"))
     monkeypatch.setattr(hammerdb_jobs, "_OPERATIONS", 10_000)
     with pytest.raises(NotReadable, match="interrupted"):
         read_jobs(made)
