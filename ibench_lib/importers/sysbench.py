@@ -30,6 +30,7 @@ from ibench_lib.importers.host_logs import HostMeans, log_of, sidecar_of
 from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
 from ibench_lib.importers.layout import NO_DBMS, dbms_of, server_of, size_of
 from ibench_lib.importers.lines import LineBlocks, refusal
+from ibench_lib.importers.option_files import kept_options
 from ibench_lib.importers.source import File, Source
 from ibench_lib.workloads.workload import Workload, find
 
@@ -109,6 +110,7 @@ _PARAMETER = re.compile(r"([a-z_]{1,30}): ?([\w.-]{1,60}) *", re.ASCII)
 _OF_MICROBENCHMARKS = re.compile(
     r"sb\.o\.([a-z-]{1,30})(?:\.(warm|pre|warmpre))?\.range(\d{1,6})\.pk\d\.dop\d{1,5}", re.ASCII
 )
+_OPTION_FILE = re.compile(r"(Tier\d{1,5}G)\.cnf(?:\.txt)?", re.ASCII)
 _STATISTICS = {"SQL statistics:", "OLTP test statistics:"}
 _BIN = re.compile(r"(\d{1,9}\.\d{3}) \|\** +(\d{1,15})", re.ASCII)
 # What sysbench prints with every log, and says nothing of a figure.
@@ -308,6 +310,7 @@ class _Log:
     closed: bool = False
     size: str | None = None
     params: dict[str, str] = field(default_factory=dict)
+    options: str = ""
     sidecars: HostMeans = field(default_factory=HostMeans)
 
     def remark(self, text: str) -> Remark:
@@ -379,12 +382,16 @@ class SysbenchLogs:
         named: list[tuple[str, str, _Log]] = []
         sidecars: dict[str, HostMeans] = {}
         params: dict[str, dict[str, str]] = {}
+        options: dict[tuple[str, str], str] = {}
         for file in source.in_order:
             if source.many and self.recognises(file) is None:
                 if (pair := sidecar_of(file.name)) is not None:
                     sidecars.setdefault(pair[0], HostMeans()).add(file.name, pair[1], source.blocks(file))
-                elif file.name.rpartition("/")[2] == "params.txt":
-                    params[file.name.rpartition("/")[0]] = _read_params(source.blocks(file))
+                folder, _, name = file.name.rpartition("/")
+                if name == "params.txt":
+                    params[folder] = _read_params(source.blocks(file))
+                elif found := _OPTION_FILE.fullmatch(name):
+                    options[folder, found[1]] = kept_options(source.blocks(file))
                 continue
             for log in _parse(file.name, source.blocks(file)):
                 log.size = size_of(source.folders(file.name), file.name)
@@ -405,7 +412,9 @@ class SysbenchLogs:
                 named.append((dbms, test, log))
         _add_sidecars(named, sidecars, warnings)
         for *_, log in named:
-            log.params = params.get(log.file.rpartition("/")[0], {})
+            folder = log.file.rpartition("/")[0]
+            log.params = params.get(folder, {})
+            log.options = options.get((folder, (log.size or "").partition("_")[0]), "")
         warnings.sort(key=lambda remark: (remark.file, remark.line))
         if warnings and not named:
             raise nothing_used(source, warnings)
@@ -782,6 +791,7 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         rows={name: columns for name, columns in rows.items() if columns},
         columns={"ops": _OpsOfSteps(with_seconds)} if with_seconds else {},
         resolution_s=1.0 if with_seconds else None,
+        settings=first.options if len({log.options for log in logs.values()}) == 1 else "",
         host={"logical_cpus": str(cpus.pop())} if len(cpus) == 1 else {},
         missing=_missing(bool(with_seconds), {name for log in logs.values() for name in log.intervals.lacks}),
         workload=_described(logs),

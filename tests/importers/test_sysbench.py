@@ -636,6 +636,10 @@ def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Wor
             ("vmstat", vmstat([1000, 2000, 3000 * size])),
         )
     }
+    texts |= {
+        f"mysql/8.4.8/Tier{size}G.cnf.txt": f"[mysqld]\nuser = alice\ninnodb_buffer_pool_size = {size}G\n"
+        for size in (2, 32)
+    }
     folder = folder_of(tmp_path / "theirs", texts)
     result = import_file(folder, "others", "a report", workspace, setup="rw", test="oltp_read_write")
     assert result.warnings == [] and len(result.run_ids) == 2
@@ -649,6 +653,8 @@ def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Wor
         ("mysql-8.4.8.Tier2G", "reads", 600), ("mysql-8.4.8.Tier32G", "context_switches", 99_000),
         ("mysql-8.4.8.Tier32G", "cpu_user_s", 3.6), ("mysql-8.4.8.Tier32G", "reads", 600),
     ]  # fmt: skip
+    kept = reader.sql(lake, "SELECT name, value FROM config_options ORDER BY value").rows()
+    assert kept == [("innodb_buffer_pool_size", "2G"), ("innodb_buffer_pool_size", "32G")]
     manifest = read_manifest(workspace.run_dir(result.run_ids[0]))
     assert "samples of whole seconds" in manifest.workload["assumptions"][0]
     assert manifest.host["logical_cpus"] == "2"
