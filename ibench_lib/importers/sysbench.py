@@ -11,6 +11,9 @@ last line, is the last part of the step: it has no rate. Lines of longer interva
 Intervals are lines of text or CSV, or objects of JSON; a file of JSON alone has no totals. sysbench 0.5 has other
 words and no rate of other statements. It counts a transaction by its COMMIT, so a script without any has events only.
 
+Files next to a log give what else is known of its step: the samples of iostat and vmstat become costs, an option file
+the options of the server. Logs of other buffer pools or with other parameters are no repeats.
+
 Of the command line, only options of the test itself and numbers are kept: no user, password, host or path.
 """
 
