@@ -23,7 +23,7 @@ from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
 from ibench_lib.base.later import later
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
-from ibench_lib.importers.layout import NO_DBMS, dbms_of
+from ibench_lib.importers.layout import NO_DBMS, dbms_of, setups_of
 from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.source import File, Source
 
@@ -53,6 +53,7 @@ _WINDOWS = "Time (seconds),Throughput (requests/second),Average Latency (millise
 _ENDING = re.compile(r"(.*?)\.(?:summary\.json|raw\.csv|results(?:\.([A-Za-z]{1,20}))?\.csv)")
 _REQUEST = re.compile(r"(\d{1,3}),([A-Za-z]{1,20}),(\d{1,10}\.\d{6}),(\d{1,10}),(\d{1,6}),(\d{1,4})", re.ASCII)
 _WINDOW = re.compile(r"(\d{1,7}),(\d{1,9}\.\d{3})(?:,-?(?:\d{1,12}\.\d{3}|Infinity|NaN)){10}", re.ASCII)
+_MARKS = {"warehouses": "w", "terminals": "c"}
 _BY_ITSELF_S = 5e-6
 """By how much the printed times of two requests of a terminal may overlap: both are rounded."""
 _MOST_S = 400_000
@@ -72,6 +73,12 @@ class _Summary:
     terminals: int
     warehouses: int | None
     printed: dict[str, Any]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What a setup is called after."""
+        known = {"warehouses": self.warehouses, "terminals": self.terminals}
+        return {name: size for name, size in known.items() if size is not None}
 
 
 @dataclass
@@ -119,7 +126,10 @@ class BenchBaseFiles:
         used = [group for group in groups if group.summary is not None]
         if not used:
             raise nothing_used(source, said)
-        setups = _setups(source, told.setup, used)
+        sizes = [group.summary.sizes for group in used if group.summary is not None]
+        setups = setups_of(
+            told.setup, _MARKS, sizes, lambda number, *why: refusal(source.where(used[number].files[0]), 1, *why)
+        )
         repeats: dict[tuple[str, str], int] = {}
         for group, setup in zip(used, setups, strict=True):
             dbms = told.dbms or dbms_of(source.folders(group.files[0]))
@@ -212,25 +222,6 @@ def _number(value: Any) -> int | None:
     """A whole number above 0, which BenchBase writes as a text."""
     found = re.fullmatch(r"([1-9]\d{0,6})(?:\.0)?", str(value), re.ASCII)
     return int(found[1]) if found else None
-
-
-def _setups(source: Source, told: str | None, groups: Sequence[_Group]) -> list[str]:
-    """The setup of each group: as the user says, with what differs between them; else its warehouses and terminals."""
-    named = []
-    summaries = [group.summary for group in groups if group.summary is not None]
-    for one in summaries:
-        parts = [told] if told else []
-        for size, mark, all_sizes in (
-            (one.warehouses, "w", {other.warehouses for other in summaries}),
-            (one.terminals, "c", {other.terminals for other in summaries}),
-        ):
-            if told is not None and len(all_sizes) == 1:
-                continue
-            if size is None:
-                raise refusal(source.where(one.file), 1, "it does not say how many warehouses it had", "use --setup")
-            parts.append(f"{size}{mark}")
-        named.append("-".join(parts))
-    return named
 
 
 def _run(setup: str, dbms: str, repeat: int, group: _Group, source: Source, warnings: Sequence[Remark]) -> ImportedRun:

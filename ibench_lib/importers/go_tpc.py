@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
-from ibench_lib.importers.layout import NO_DBMS, dbms_of
+from ibench_lib.importers.layout import NO_DBMS, dbms_of, setups_of
 from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.source import File, Source
 
@@ -42,6 +42,7 @@ _OPTIONS = {
     "warehouses": re.compile(r"--warehouses[ =](\d{1,6})\b", re.ASCII),
     "threads": re.compile(r"(?:--threads[ =]|-T ?)(\d{1,6})\b", re.ASCII),
 }
+_MARKS = {"warehouses": "w", "threads": "c"}
 _THREAD_ENDED = re.compile(r"execute run failed, err .*")
 _SAYS_NOTHING = re.compile(
     r"Finished|\[[-\d: ]{19}\] (?:execute run failed, err .*|run worker \d+ stopped due to timeout.*)"
@@ -168,32 +169,15 @@ class GoTpcLogs:
         if said and not logs:
             raise nothing_used(source, said)
         repeats: dict[tuple[str, str], int] = {}
-        for (dbms, log), setup in zip(logs, _setups(told.setup, [log for _, log in logs]), strict=True):
+        sizes = [log.options for _, log in logs]
+        setups = setups_of(told.setup, _MARKS, sizes, lambda number, *why: logs[number][1].refusal(*why))
+        for (dbms, log), setup in zip(logs, setups, strict=True):
             repeats[setup, dbms] = repeats.get((setup, dbms), 0) + 1
             yield _run(setup, dbms, repeats[setup, dbms], log, said)
             said = []  # the import has them once, however many runs there are
 
 
 IMPORTER = GoTpcLogs()
-
-
-def _setups(told: str | None, logs: Sequence[_Log]) -> list[str]:
-    """The setup of each log: as the user says, with what differs between the logs; else its warehouses and threads.
-
-    Raises
-    ------
-    UsageError : a log does not say what it must be called after.
-    """
-    sizes = {"warehouses": "w", "threads": "c"}
-    differ = [name for name in sizes if told is None or len({log.options.get(name) for log in logs}) > 1]
-    found = []
-    for log in logs:
-        if any(name not in log.options for name in differ):
-            raise log.refusal(
-                f"this log does not say how many {' and '.join(differ)} it had", "import it alone, with --setup"
-            )
-        found.append("-".join([*([told] if told else []), *(f"{log.options[name]}{sizes[name]}" for name in differ)]))
-    return found
 
 
 class _Reader:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+from ibench_lib.errors import UsageError
 
 FAMILIES = (
     "mysql",
@@ -81,3 +83,32 @@ def server_of(folders: Sequence[str], name: str) -> str | None:
     if folders[-1].rpartition(".")[2].lower() in _OF_HOSTS:
         return None
     return f"{folders[-2]}-{folders[-1]}.{size}"
+
+
+def setups_of(
+    told: str | None,
+    marks: Mapping[str, str],
+    logs: Sequence[Mapping[str, int]],
+    refusal: Callable[[int, str, str], UsageError],
+) -> list[str]:
+    """The setup of each log: as the user says, with what differs between the logs; else called after its sizes.
+
+    Parameters
+    ----------
+    told : the setup that the user names.
+    marks : sizes by which a setup is called, and what stands behind each number, such as w of 10w-16c.
+    logs : the sizes that each log says.
+    refusal : the error that names the log of that number, with what is wrong and a hint.
+
+    Raises
+    ------
+    UsageError : a log does not say what it must be called after.
+    """
+    differ = [name for name in marks if told is None or len({log.get(name) for log in logs}) > 1]
+    found = []
+    for number, sizes in enumerate(logs):
+        if any(name not in sizes for name in differ):
+            what = f"this log does not say how many {' and '.join(differ)} it had"
+            raise refusal(number, what, "import it alone, with --setup")
+        found.append("-".join([*([told] if told else []), *(f"{sizes[name]}{marks[name]}" for name in differ)]))
+    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ibench_lib.importers.layout import dbms_of, server_of, size_of
+from ibench_lib.errors import UsageError
+from ibench_lib.importers.layout import dbms_of, server_of, setups_of, size_of
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,17 @@ def test_a_size_is_in_the_name_of_a_file_or_of_its_folder() -> None:
     assert size_of(["res", "BP80.threads40"], "res/BP80.threads40/results.txt") == "BP80"
     assert size_of(["res"], "res/oltp_read_write.log") is None
     assert size_of([], "BPM.log") is None
+
+
+def test_a_setup_is_called_after_what_the_user_says_and_what_differs() -> None:
+    def refusal(number: int, what: str, hint: str) -> UsageError:
+        return UsageError(f"log {number}: {what}", hint=hint)
+
+    marks = {"warehouses": "w", "threads": "c"}
+    logs = [{"warehouses": 10, "threads": 4}, {"warehouses": 10, "threads": 8}]
+    assert setups_of(None, marks, logs, refusal) == ["10w-4c", "10w-8c"]
+    assert setups_of("small", marks, logs, refusal) == ["small-4c", "small-8c"]
+    assert setups_of("small", marks, logs[:1], refusal) == ["small"]
+    assert setups_of("small", marks, [{}, {}], refusal) == ["small", "small"]
+    with pytest.raises(UsageError, match="log 1: this log does not say how many threads it had"):
+        setups_of("small", marks, [logs[0], {"warehouses": 10}], refusal)
