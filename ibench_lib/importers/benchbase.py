@@ -83,10 +83,16 @@ class _Summary:
 
 @dataclass
 class _Seconds:
-    """The requests of each second by type, from windows, or from single requests with their times."""
+    """The requests of each second by type, from windows, or from single requests with their times.
+
+    `times` has the place of its first bin in `bins`, the place behind the last, the sum of the times, and the longest;
+    `of_bins` how many requests a bin has.
+    """
 
     counts: dict[tuple[int, str], int] = field(default_factory=dict)
-    times: dict[tuple[int, str], tuple[list[int], list[int], int, int]] = field(default_factory=dict)
+    times: dict[tuple[int, str], tuple[int, int, int, int]] = field(default_factory=dict)
+    bins: Numbers | None = None
+    of_bins: Numbers | None = None
     start: float | None = None
     phases: set[float] = field(default_factory=set)
 
@@ -100,6 +106,11 @@ class _Group:
     raw: File | None = None
     windows: dict[str, File] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+
+    @property
+    def largest(self) -> str:
+        """The name of the file that takes longest to read."""
+        return self.raw.name if self.raw is not None else self.files[0]
 
 
 class BenchBaseFiles:
@@ -123,7 +134,7 @@ class BenchBaseFiles:
             raise UsageError(f"{source}: results of BenchBase have no test", hint="leave --test out")
         said: list[Remark] = []
         groups = _groups(source, self, said)
-        used = [group for group in groups if group.summary is not None]
+        used = sorted((group for group in groups if group.summary is not None), key=lambda group: group.name)
         if not used:
             raise nothing_used(source, said)
         sizes = [group.summary.sizes for group in used if group.summary is not None]
@@ -131,12 +142,17 @@ class BenchBaseFiles:
             told.setup, _MARKS, sizes, lambda number, *why: refusal(source.where(used[number].files[0]), 1, *why)
         )
         repeats: dict[tuple[str, str], int] = {}
+        runs: list[tuple[str, str, int, _Group]] = []
         for group, setup in zip(used, setups, strict=True):
             dbms = told.dbms or dbms_of(source.folders(group.files[0]))
             if dbms is None:
                 raise refusal(source.where(group.files[0]), 1, *NO_DBMS)
             repeats[setup, dbms] = repeats.get((setup, dbms), 0) + 1
-            yield _run(setup, dbms, repeats[setup, dbms], group, source, said)
+            runs.append((setup, dbms, repeats[setup, dbms], group))
+        # An archive is read from its beginning to its end.
+        places = {file.name: place for place, file in enumerate(source.in_order)}
+        for setup, dbms, repeat, group in sorted(runs, key=lambda one: places[one[3].largest]):
+            yield _run(setup, dbms, repeat, group, source, said)
             said = []  # the import has them once, however many runs there are
 
 
@@ -146,7 +162,7 @@ IMPORTER = BenchBaseFiles()
 def _groups(source: Source, importer: BenchBaseFiles, said: list[Remark]) -> list[_Group]:
     """The files that belong together. Those that are of no use are named."""
     groups: dict[str, _Group] = {}
-    for file in source.files:
+    for file in source.in_order:
         ending = _ENDING.fullmatch(file.name)
         if importer.recognises(file) is None:
             continue
@@ -239,9 +255,9 @@ def _run(setup: str, dbms: str, repeat: int, group: _Group, source: Source, warn
     step = {**times, "kind": _STEP, "status": status, "clients": 1, "duration_s": summary.elapsed_s}
     rows: dict[str, Any] = {"workers": [worker], "steps": [step]}
     if seconds is not None:
-        rows["ops"] = list(_rows(seconds, summary))
+        rows["ops"] = _Rows(seconds, summary.elapsed_s)
     details = {"seconds": summary.elapsed_s, "printed": summary.printed}
-    has_times = seconds is not None and bool(seconds.times)
+    has_times = seconds is not None and seconds.bins is not None
     return ImportedRun(
         setup=setup,
         dbms=dbms,
@@ -270,7 +286,7 @@ def _run(setup: str, dbms: str, repeat: int, group: _Group, source: Source, warn
 
 def _seconds(group: _Group, summary: _Summary, source: Source, said: list[Remark]) -> _Seconds | None:
     """The seconds of single requests, else of windows, if they have exactly the requests of the summary."""
-    of_types = {name: file for name, file in group.windows.items() if name in _TYPES}
+    of_types = {name: file for name, file in sorted(group.windows.items()) if name in _TYPES}
     if group.raw is not None:
         group.files.append(group.raw.name)
         file, found = group.raw.name, _of_requests(source.blocks(group.raw), summary)
@@ -330,40 +346,38 @@ def _of_requests(blocks: LineBlocks, summary: _Summary) -> _Seconds | str:
 
 def _counted(codes: list[int], latencies: list[int]) -> tuple[Numbers, Numbers]:
     """The code of each second, type and bin; and its requests, the sum of their times, and the longest of them."""
-    second, us = np.array(codes, np.int64), np.array(latencies, np.int64)
+    us = np.array(latencies, np.int64)
     octave = np.log2(np.maximum(us, 1)).astype(np.int64)
     step = (np.maximum(us, 1) * HISTOGRAM_BINS_PER_OCTAVE >> octave) - HISTOGRAM_BINS_PER_OCTAVE
-    keys, places = np.unique(second * _BIN_CODES + octave * HISTOGRAM_BINS_PER_OCTAVE + step, return_inverse=True)
-    table = np.zeros((len(keys), 3), np.int64)
-    np.add.at(table[:, 0], places, 1)
-    np.add.at(table[:, 1], places, us)
-    np.maximum.at(table[:, 2], places, us)
-    return keys, table
+    keys = np.array(codes, np.int64) * _BIN_CODES + octave * HISTOGRAM_BINS_PER_OCTAVE + step
+    return _added([(keys, np.column_stack([np.ones_like(us), us, us]))])
 
 
 def _added(pieces: Sequence[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
     """The same of several blocks together."""
     keys, places = np.unique(np.concatenate([one[0] for one in pieces]), return_inverse=True)
-    tables = np.concatenate([one[1] for one in pieces])
+    figures = np.concatenate([one[1] for one in pieces])
     table = np.zeros((len(keys), 3), np.int64)
-    np.add.at(table[:, 0], places, tables[:, 0])
-    np.add.at(table[:, 1], places, tables[:, 1])
-    np.maximum.at(table[:, 2], places, tables[:, 2])
+    np.add.at(table[:, 0], places, figures[:, 0])
+    np.add.at(table[:, 1], places, figures[:, 1])
+    np.maximum.at(table[:, 2], places, figures[:, 2])
     return keys, table
 
 
 def _fill(found: _Seconds, counted: tuple[Numbers, Numbers]) -> None:
-    """Requests, bins and times of each second and type."""
+    """Requests, bins and times of each second and type. Bins stay arrays: an hour has a million of them."""
     keys, table = counted
-    for key, (done, sum_us, most_us) in zip(keys.tolist(), table.tolist(), strict=True):
-        code, bin_number = divmod(key, _BIN_CODES)
+    codes = keys // _BIN_CODES
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    done, sum_us = np.add.reduceat(table[:, 0], starts), np.add.reduceat(table[:, 1], starts)
+    most_us = np.maximum.reduceat(table[:, 2], starts)
+    found.bins, found.of_bins = (keys % _BIN_CODES).astype(np.int32), table[:, 0].astype(np.int32)
+    ends = [*starts[1:].tolist(), len(keys)]
+    columns = (codes[starts].tolist(), starts.tolist(), ends, done.tolist(), sum_us.tolist(), most_us.tolist())
+    for code, start, end, requests, added_us, longest_us in zip(*columns, strict=True):
         second, number = divmod(code, len(_IN_ORDER))
-        place = (second, _IN_ORDER[number])
-        bins, counts, sum_before, most_before = found.times.get(place, ([], [], 0, 0))
-        bins.append(bin_number)
-        counts.append(done)
-        found.times[place] = bins, counts, sum_before + sum_us, max(most_before, most_us)
-        found.counts[place] = found.counts.get(place, 0) + done
+        found.counts[second, _IN_ORDER[number]] = requests
+        found.times[second, _IN_ORDER[number]] = start, end, added_us, longest_us
 
 
 def _of_windows(files: Mapping[str, LineBlocks], summary: _Summary) -> _Seconds | str:
@@ -400,20 +414,34 @@ def _of_windows(files: Mapping[str, LineBlocks], summary: _Summary) -> _Seconds 
     return found
 
 
-def _rows(seconds: _Seconds, summary: _Summary) -> Iterator[Row]:
+@dataclass(frozen=True)
+class _Rows:
     """The rows of the seconds, type by type. A type that a second does not have had no request."""
-    last = max((second for second, _ in seconds.counts), default=-1)
-    for name in _IN_ORDER:
-        for second in range(max(last, int(summary.elapsed_s) - 1) + 1):
-            row: dict[str, Any] = {
-                "step": _STEP, **_WORKER, "operation": name, "second": second,
-                "ops": seconds.counts.get((second, name), 0),
-            }  # fmt: skip
-            if seconds.times:
-                bins, counts, sum_us, most_us = seconds.times.get((second, name), ([], [], 0, 0))
-                row |= {"service_bins": bins, "service_counts": counts, "service_sum_us": float(sum_us)}
-                row["service_max_us"] = float(most_us) if bins else None
-            yield row
+
+    seconds: _Seconds
+    elapsed_s: float
+
+    def __iter__(self) -> Iterator[Row]:
+        last = max((second for second, _ in self.seconds.counts), default=-1)
+        for name in _IN_ORDER:
+            for second in range(max(last, int(self.elapsed_s) - 1) + 1):
+                done = self.seconds.counts.get((second, name), 0)
+                yield {
+                    "step": _STEP, **_WORKER, "operation": name, "second": second, "ops": done,
+                    **self._times(second, name),
+                }  # fmt: skip
+
+    def _times(self, second: int, name: str) -> dict[str, Any]:
+        seconds = self.seconds
+        if seconds.bins is None or seconds.of_bins is None:
+            return {}
+        start, end, sum_us, most_us = seconds.times.get((second, name), (0, 0, 0, 0))
+        return {
+            "service_bins": seconds.bins[start:end].tolist(),
+            "service_counts": seconds.of_bins[start:end].tolist(),
+            "service_sum_us": float(sum_us),
+            "service_max_us": float(most_us) if end > start else None,
+        }
 
 
 def _missing(by_second: bool, has_times: bool) -> dict[str, str]:

@@ -169,6 +169,7 @@ class GoTpcLogs:
         if said and not logs:
             raise nothing_used(source, said)
         repeats: dict[tuple[str, str], int] = {}
+        logs.sort(key=lambda one: (one[1].file, one[1].line))
         sizes = [log.options for _, log in logs]
         setups = setups_of(told.setup, _MARKS, sizes, lambda number, *why: logs[number][1].refusal(*why))
         for (dbms, log), setup in zip(logs, setups, strict=True):
