@@ -138,9 +138,8 @@ class BenchBaseFiles:
         if not used:
             raise nothing_used(source, said)
         sizes = [group.summary.sizes for group in used if group.summary is not None]
-        setups = setups_of(
-            told.setup, _MARKS, sizes, lambda number, *why: refusal(source.where(used[number].files[0]), 1, *why)
-        )
+        firsts = [source.where(group.files[0]) for group in used]
+        setups = setups_of(told.setup, _MARKS, sizes, lambda number, what, hint: refusal(firsts[number], 1, what, hint))
         repeats: dict[tuple[str, str], int] = {}
         runs: list[tuple[str, str, int, _Group]] = []
         for group, setup in zip(used, setups, strict=True):

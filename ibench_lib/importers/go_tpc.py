@@ -171,7 +171,7 @@ class GoTpcLogs:
         repeats: dict[tuple[str, str], int] = {}
         logs.sort(key=lambda one: (one[1].file, one[1].line))
         sizes = [log.options for _, log in logs]
-        setups = setups_of(told.setup, _MARKS, sizes, lambda number, *why: logs[number][1].refusal(*why))
+        setups = setups_of(told.setup, _MARKS, sizes, lambda number, what, hint: logs[number][1].refusal(what, hint))
         for (dbms, log), setup in zip(logs, setups, strict=True):
             repeats[setup, dbms] = repeats.get((setup, dbms), 0) + 1
             yield _run(setup, dbms, repeats[setup, dbms], log, said)

@@ -163,7 +163,7 @@ class TpccMysqlLogs:
         repeats: dict[tuple[str, str], int] = {}
         first: dict[tuple[str, str], _Log] = {}
         headers = [log.header for _, log in logs]
-        setups = setups_of(told.setup, _MARKS, headers, lambda number, *why: logs[number][1].refusal(*why))
+        setups = setups_of(told.setup, _MARKS, headers, lambda number, what, hint: logs[number][1].refusal(what, hint))
         for (dbms, log), setup in zip(logs, setups, strict=True):
             key = (setup, dbms)
             _require_same(first.setdefault(key, log), log)
