@@ -274,7 +274,7 @@ def _from_json(line: str) -> list[_Line | _Figures] | None:
 def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
     """The logs of a file. A line that is not understood makes its intervals doubtful: one may be missing."""
     logs: list[_Log] = []
-    log, command, reader = None, dict[str, int](), _Reader()
+    log, command, reader, before = None, dict[str, int](), _Reader(), None
     for first, texts in blocks:
         for number, text in enumerate(texts, start=first):
             line = text.strip()
@@ -283,8 +283,8 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
             said = None if number == blocks.unterminated and not _TPMC.fullmatch(line) else reader.read(line)
             if said:
                 if log is None or log.figures is not None:
-                    log = _Log(file, blocks.path, number, command)
-                    command = {}
+                    log = _Log(file, blocks.path, number, command, doubt=before)
+                    command, before = {}, None
                     logs.append(log)
                 if all(_take(log, one) for one in said):
                     continue
@@ -297,10 +297,12 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
                 log.ended_thread = log.ended_thread or number
                 continue
             blocks.lost.add([number])
+            if (log is None or log.figures is not None) and any(mark in line for mark in ("Takes", "Count", "|")):
+                before = number  # it may be of the first interval
             if log is not None and _ANALYTIC.fullmatch(line):
                 log.analytic = True
             if log is not None and log.figures is None and number != blocks.unterminated:
-                if log.summary:
+                if log.summary or "Summary" in line:
                     log.damaged = True
                 else:
                     log.doubt = log.doubt or number
@@ -336,7 +338,7 @@ def _take(log: _Log, one: _Line | _Figures) -> bool:
 
 def _has_seconds(log: _Log) -> bool:
     """Whether its intervals are seconds, and none is missing."""
-    if log.doubt is not None or not log.intervals:
+    if log.doubt is not None or not log.intervals or (log.summary and not log.is_whole):
         return False
     if not all(_A_SECOND[0] <= one.takes_s <= _A_SECOND[1] for one in log.intervals[1:]):
         return False

@@ -49,6 +49,10 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "benchbase, summary": (benchbase.IMPORTER, f"bb/{BASE}.summary.json", summary(FEW), log()),
     "hammerdb": (hammerdb.IMPORTER, "run.log", hammerdb_log(), log()),
 }
+# Further forms of a format whose lines are read in the same way.
+FORMS = ("sysbench, JSON", "go-tpc, table", "go-tpc, JSON", "benchbase, windows", "benchbase, summary")
+# A log without seconds has the figure that it prints, so one whose seconds are damaged has it, too.
+PRINTED = {"tpcc-mysql": {("run", "notpm", 6300.0)}, "go-tpc": {("run", "notpm", 6000.0)}}
 OF_TYPES = {f"{BASE}.results.{name}.csv": windows(counts) for name, counts in counts_of(FEW).items()}
 NEXT_TO_IT = {
     "linkbench, CSV": {"req.csv": stats_csv(FUZZED)},
@@ -61,15 +65,15 @@ NEXT_TO_IT = {
 }
 
 
-def damaged(text: str, other: str, dice: random.Random) -> Iterator[tuple[str, bytes]]:
+def damaged(text: str, other: str, dice: random.Random, places: int = PLACES) -> Iterator[tuple[str, bytes]]:
     """Every kind of damage, each at many places."""
     content = text.encode()
     lines = text.splitlines(keepends=True)
     # A log that is longer than there are places is cut at half of them.
-    cuts = range(0, len(content), 1 if len(content) < PLACES else 2 * len(content) // PLACES + 1)
+    cuts = range(0, len(content), 1 if len(content) < places else 2 * len(content) // places + 1)
     for place in cuts:
         yield f"cut at byte {place}", content[:place]
-    for number in range(PLACES - len(cuts)):
+    for number in range(places - len(cuts)):
         place = dice.randrange(len(content))
         kind = number % 5
         line = dice.randrange(len(lines))
@@ -132,7 +136,9 @@ def test_no_damage_makes_a_second(tmp_path: Path, name: str) -> None:
     whole = seconds_of(importer, given, whole_s)
     assert whole
     refused = 0
-    for what, content in damaged(text, other, random.Random(name)):
+    whole |= PRINTED.get(name.partition(",")[0], set())
+    places = PLACES // 4 if name in FORMS else PLACES
+    for what, content in damaged(text, other, random.Random(name), places):
         path.write_bytes(content)
         try:
             found = seconds_of(importer, given, whole_s)
@@ -141,4 +147,4 @@ def test_no_damage_makes_a_second(tmp_path: Path, name: str) -> None:
             refused += 1
             continue
         assert found <= whole, what
-    assert refused < PLACES
+    assert refused < places
