@@ -206,7 +206,8 @@ HOME_OF_MYSQL = (
 )
 STILL_NAMES_MYSQL = """
     analysis/explain.py base/mysql.py cli/config.py cli/project.py cli/servers.py configs/resolve.py
-    importers/iibench.py importers/layout.py importers/stored_names.py workloads/sysbench/program.py
+    importers/iibench.py importers/layout.py importers/option_files.py importers/stored_names.py
+    importers/sysbench.py workloads/sysbench/program.py
     metrics.py runner/description.py runner/preflight.py
     schema.py server_figures.py servers/catalogue.py
     servers/find.py servers/flavours/flavour.py servers/inspection.py servers/on_this_machine.py servers/remote.py
