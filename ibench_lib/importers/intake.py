@@ -285,13 +285,18 @@ def _there(experiment: str, manifests: list[Manifest], workspace: Workspace) -> 
     LakeError : it has other runs.
     """
     runs = reader.sql(
-        reader.lake(workspace), "SELECT run_id, fingerprint, experiment FROM runs ORDER BY run_id"
+        reader.lake(workspace), "SELECT run_id, fingerprint, experiment, origin FROM runs ORDER BY run_id"
     ).filter(experiment=experiment)
+    if "measured" in runs["origin"]:
+        raise LakeError(
+            f"experiment {experiment} already has runs that were measured here",
+            hint="use another name: imported and measured runs cannot share a name",
+        )
     run_ids = dict(zip(runs["fingerprint"], runs["run_id"], strict=True))
     if not run_ids.keys() <= {manifest.cell.fingerprint for manifest in manifests}:
         raise LakeError(
-            f"experiment {experiment} already has runs",
-            hint="use another name: imported and measured runs cannot share a name",
+            f"experiment {experiment} already has runs, imported from other files or with other options",
+            hint="use another name; only the files that its runs are from can replace them, with --again",
         )
     return run_ids
 
