@@ -107,6 +107,7 @@ _OPERATIONS = {"transaction": "transactions", "read": "read", "write": "write", 
 """Operations that sysbench counts, and what its totals call them."""
 _IN_ORDER = sorted(_OPERATIONS)
 _QUERIES = ("read", "write", "other")
+_MICROBENCHMARK = re.compile(r"sb\.o\.([a-z-]+(?:\.[a-z]+)?)\.range(\d{1,6})\.pk\d+(?:\.dop\d+)?", re.ASCII)
 _SHELL = {"|", ">", ">>", "2>", "2>&1", "&", "&>"}
 _WORKER: Mapping[str, Any] = {"client": 1, "worker": 0}
 _LONGEST_S, _DISAGREES = 1.5, 0.01
@@ -417,6 +418,9 @@ def _left_out(log: _Log) -> str | None:
 def _test_of(log: _Log, told: ImportRequest) -> str | None:
     """The test of a log: by its command line, the name of its file or `--test`. None if it is none that ibench has."""
     workload = _workload()
+    microbenchmark = _microbenchmark(log.file.rpartition("/")[2])
+    if microbenchmark is not None and told.test is None:
+        return microbenchmark
     if log.command is not None and log.command.script:
         script = log.command.script
         if told.test not in (None, script):
@@ -437,6 +441,22 @@ def _test_of(log: _Log, told: ImportRequest) -> str | None:
 
 
 @lru_cache  # a file may have many logs
+def _microbenchmark(file: str) -> str | None:
+    """The microbenchmark that a file of the field's scripts is of; None for any other file.
+
+    They run one Lua file with other options as different tests, and only the name of the log tells them apart.
+    """
+    match = _MICROBENCHMARK.fullmatch(file)
+    if match is None:
+        return None
+    name = match[1].replace("warmpre", "warm-pre").replace(".", "-")
+    for test in (f"{name}-{match[2]}", name):
+        if _is_test(_workload(), test) or _workload().kind_of(f"{test}.t1") == "warm_up":
+            return test
+    return None
+
+
+@lru_cache
 def _named_by(file: str) -> str | None:
     """The longest test that the name of a file contains."""
     words = re.findall(r"[a-z]+(?:_[a-z]+)+", file)
@@ -611,8 +631,8 @@ def _add_step(
     )  # fmt: skip
     rows["steps"].append(
         {
-            "step": step, **times, "kind": "test", "status": status, "clients": 1, "duration_s": log.duration_s,
-            "target_rows_per_s": log.header.get("rate"),
+            "step": step, **times, "kind": _workload().kind_of(step), "status": status, "clients": 1,
+            "duration_s": log.duration_s, "target_rows_per_s": log.header.get("rate"),
         }
     )  # fmt: skip
 
@@ -649,7 +669,9 @@ def _chosen_test(step: str, log: _Log, options: Mapping[str, int | str]) -> dict
     given = {"benchmark": "sysbench", "tests": [chosen], "threads": [1], "rand_type": "uniform"}
     parsed: Any = _workload().Options.model_validate(given)
     (one,) = parsed.tests
-    return {**one.resolved(), "rate": log.header.get("rate") or None}
+    # The field's microbenchmarks are the Lua files of others: what they do is the same.
+    script = {"script": log.command.script} if log.command is not None and log.command.script else {}
+    return {**one.resolved(), **script, "rate": log.header.get("rate") or None}
 
 
 def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:

@@ -92,6 +92,36 @@ def test_thousands_of_logs_have_few_warnings_and_their_runs_are_limited(
     assert len(list(workspace.runs.iterdir())) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("sb.o.read-only.range10.pk1.dop4", "read-only-10.t4"),
+        ("sb.o.read-only.range10000.pk1.dop4", "read-only-10000.t4"),
+        ("sb.o.read-only-count.range1000.pk1.dop4", "read-only-count.t4"),
+        ("sb.o.range-notcovered-si.pre.range100.pk1", "range-notcovered-si-pre.t4"),
+        ("sb.o.scan.warmpre.range100.pk1.dop4", "scan-warm-pre.t4"),
+        ("sb.o.of-my-own.range10.pk1.dop4", STEP),
+        ("sb.o.read-only.range10", STEP),
+    ],
+)
+def test_the_name_of_a_log_tells_which_microbenchmark_it_is_of(tmp_path: Path, name: str, step: str) -> None:
+    """The scripts of others run one Lua file as different tests, with other options."""
+    (run,) = read(tmp_path, log(), name)
+    assert [one.name for one in run.steps] == [step]
+    (row,) = run.rows["steps"]
+    assert row["kind"] == ("warm_up" if "warm" in step else "test")
+    test = run.steps[0].details["test"]
+    assert (test["name"], test["script"]) == (step.removesuffix(".t4"), "oltp_read_write")
+
+
+def test_microbenchmarks_of_one_script_are_steps_of_one_run(tmp_path: Path) -> None:
+    for size in (10, 100):
+        text = log(command=COMMAND.replace("--range-size=50", f"--range-size={size}"))
+        (tmp_path / f"sb.o.read-only.range{size}.pk1.dop4").write_text(text)
+    (run,) = IMPORTER.runs(Source(tmp_path), TOLD)
+    assert [one.name for one in run.steps] == ["read-only-10.t4", "read-only-100.t4"]
+
+
 def test_the_name_of_a_file_is_searched_for_a_test_once(tmp_path: Path) -> None:
     """A name has thousands of parts that could be a test, and a file thousands of logs."""
     name = "oltp_read_write_" + "a_" * 110 + "a.log"
