@@ -81,6 +81,8 @@ _HOMES = {
     "show.purge_lag.charts": ("dead_rows_chart", "purge_lag_chart", "purge_lag_end_chart"),
     "show.purge_lag.sentences": ("dead_rows_statements", "purge_lag_statements"),
     "show.purge_lag.tables": ("dead_rows_table", "purge_lag_table"),
+    "show.recomputed.sentences": ("archive_statements", "recomputed_statements"),
+    "show.recomputed.tables": ("recomputed_table",),
     "show.responses.charts": ("response_heat_chart",),
     "show.responses.sentences": ("response_statements",),
     "show.responses.tables": ("response_time_table",),

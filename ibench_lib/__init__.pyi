@@ -90,6 +90,9 @@ from ibench_lib.show.purge_lag.sentences import dead_rows_statements as dead_row
 from ibench_lib.show.purge_lag.sentences import purge_lag_statements as purge_lag_statements
 from ibench_lib.show.purge_lag.tables import dead_rows_table as dead_rows_table
 from ibench_lib.show.purge_lag.tables import purge_lag_table as purge_lag_table
+from ibench_lib.show.recomputed.sentences import archive_statements as archive_statements
+from ibench_lib.show.recomputed.sentences import recomputed_statements as recomputed_statements
+from ibench_lib.show.recomputed.tables import recomputed_table as recomputed_table
 from ibench_lib.show.responses.charts import response_heat_chart as response_heat_chart
 from ibench_lib.show.responses.sentences import response_statements as response_statements
 from ibench_lib.show.responses.tables import response_time_table as response_time_table

@@ -137,9 +137,12 @@ COMMON = (
     ),
     Metric(
         "csps", "context switches/s", "switches/s", "neither", ",.0f",
-        "context switches of the host per second", "cost",
+        "context switches of the host per second", "cost", publishable=True,
     ),
-    Metric("cpups", "CPU", "%", "neither", ".1f", "user and system CPU of the host; 100 is all of it", "cost"),
+    Metric(
+        "cpups", "CPU", "%", "neither", ".1f",
+        "user and system CPU of the host; 100 is all of it", "cost", publishable=True,
+    ),
     Metric(
         "cspq", "context switches/op", "switches", "lower", ".3f",
         "context switches of the host per operation", "cost",

@@ -1,0 +1,107 @@
+"""What an import of others consists of, what it cannot say, and how many published figures it gives again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.analysis.frames import listed
+from ibench_lib.analysis.recomputed import explained_rows
+from ibench_lib.base.wording import NOT_MEASURED, count, joined, shortened
+from ibench_lib.show.kit.statements import asks
+
+_HASHED = re.compile(r"[0-9a-f]{64}  ", re.ASCII)
+
+
+@asks("evidence", "steps")
+def archive_statements(evidence: pl.DataFrame, steps: pl.DataFrame) -> list[str]:
+    """What was imported from where, which steps have seconds, and what the files do not say, by reason."""
+    imported = evidence.filter(pl.col("origin").is_in(list(NOT_MEASURED)))
+    sentences = []
+    for name in listed(imported["experiment"]):
+        runs = imported.filter(pl.col("experiment") == name)
+        origin, files = runs["origin"][0], _files(runs["experiment_text"][0])
+        of_files = f" of {count(files, 'file')}" if files else ""
+        made = f"{count(len(runs), 'run')} with {count(len(_steps(steps, runs)), 'step')}"
+        sentences.append(
+            f"{name}: {made} from {NOT_MEASURED[origin]}{of_files}. Source: {joined(listed(runs['source']))}."
+        )
+    logs = imported.filter(pl.col("origin") == "imported")
+    if len(logs):
+        sentences.append(
+            "The imported runs have what their files print: totals and times of each step, and seconds where each "
+            "second has a line. Rates are recomputed from counts and times. Nothing was estimated."
+        )
+        sentences += _missing(logs)
+    if imported.is_empty():
+        sentences.append("Nothing here was imported.")
+    return sentences
+
+
+@asks("recomputed")
+def recomputed_statements(frame: pl.DataFrame) -> list[str]:
+    """How many published figures are what the files give, and why the others are not."""
+    if frame.is_empty():
+        return []
+    found = explained_rows(frame)
+    statuses = Counter(one.status for one in found)
+    judged = len(found) - statuses["alone"]
+    sentences = []
+    if judged:
+        every = statuses["equal"] == judged
+        equal = ("it is" if judged == 1 else "all are") if every else _are(statuses["equal"])
+        sentences.append(
+            f"Of {count(judged, 'published figure')} with files to recompute them from, {equal} what the files give, "
+            "to the last printed digit."
+        )
+    kinds = Counter(one.kind for one in found if one.status == "explained")
+    for kind, number in kinds.most_common():
+        where = _places(frame, [one.kind == kind for one in found])
+        differ = "1 figure differs" if number == 1 else f"{number:,} figures differ"
+        sentences.append(f"{differ} for a reason that the data prove, {kind}: {where}.")
+    if statuses["unexplained"]:
+        where = _places(frame, [one.status == "unexplained" for one in found])
+        differ = "1 figure differs" if statuses["unexplained"] == 1 else f"{statuses['unexplained']:,} figures differ"
+        sentences.append(f"{differ}, and no known mistake gives what is published: {where}.")
+    if statuses["alone"]:
+        sentences.append(
+            f"{count(statuses['alone'], 'published figure')} cannot be recomputed: no imported run has its step."
+        )
+    return sentences
+
+
+def _are(number: int) -> str:
+    return "1 is" if number == 1 else f"{number:,} are" if number else "none is"
+
+
+def _places(frame: pl.DataFrame, chosen: list[bool]) -> str:
+    """The steps with their dbms, shortened."""
+    rows = frame.filter(pl.Series(chosen, dtype=pl.Boolean))
+    steps: dict[str, list[str]] = {}
+    for row in rows.to_dicts():
+        steps.setdefault(row["step"], []).append(row["dbms"])
+    return shortened([f"{step} ({shortened(list(dict.fromkeys(names)), ', ')})" for step, names in steps.items()])
+
+
+def _files(text: str | None) -> int:
+    """Of how many files an import keeps the hash; 0 if it keeps the text of its only one."""
+    lines = (text or "").splitlines()
+    return len(lines) if lines and all(_HASHED.match(line) for line in lines) else 0
+
+
+def _steps(steps: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    return steps.filter(pl.col("run_id").is_in(runs["run_id"].to_list()) & (pl.col("step_status") == "complete"))
+
+
+def _missing(runs: pl.DataFrame) -> list[str]:
+    """What is NULL in all of these runs, by the reason that the import gives."""
+    given: list[dict[str, Any]] = [json.loads(text or "{}") for text in runs["null_reasons"].to_list()]
+    of_all = {column: why for column, why in given[0].items() if all(one.get(column) == why for one in given)}
+    reasons: dict[str, list[str]] = {}
+    for column, why in of_all.items():
+        reasons.setdefault(why, []).append(column)
+    return [f"Not known: {joined(columns)}, because {why}." for why, columns in reasons.items()]

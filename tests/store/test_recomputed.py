@@ -1,0 +1,78 @@
+"""The question that puts published figures next to what imported files give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.analysis.recomputed import explained_rows
+from ibench_lib.ask.selection import choose
+from ibench_lib.importers.intake import import_file
+from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
+from tests.importers.iibench_logs import client_log
+from tests.importers.sysbench_logs import log
+from tests.synthetic import Run, write_runs
+
+pytestmark = pytest.mark.lake
+
+RESULT = "my8033.cy10a"
+
+
+def publish(workspace: Workspace, *rows: str) -> None:
+    table = workspace.root / "table.csv"
+    table.write_text("\n".join(rows) + "\n")
+    import_file(table, "table", "their table", workspace)
+
+
+@pytest.mark.slow
+def test_logs_without_seconds_give_their_queries_over_their_time(workspace: Workspace, tmp_path: Path) -> None:
+    """Microbenchmarks: 18,000 queries in 3.0011 s, and a scan, whose published figure has another unit."""
+    folder = tmp_path / RESULT
+    folder.mkdir()
+    for test in ("read-only.range10", "scan.range100", "point-query.range100"):
+        (folder / f"sb.o.{test}.pk1.dop4").write_text(log((), rest=3000))
+    import_file(folder.parent, "theirs", "their logs", workspace, setup="small")
+    publish(
+        workspace, "setup,dbms,step,qps", f"small,{RESULT},read-only-10.t4,5998", f"small,{RESULT},scan.t4,114",
+        f"small,{RESULT},point-query.t4,6100", f"small,{RESULT},hot-points.t4,5000",
+    )  # fmt: skip
+    post = choose(reader.lake(workspace), "*")
+    rows = post.ask("recomputed")
+    assert rows.select("step", "published").rows() == [
+        *(("read-only-10.t4", 5998.0), ("scan.t4", 114.0), ("point-query.t4", 6100.0), ("hot-points.t4", 5000.0)),
+    ]
+    assert rows["recomputed"].to_list() == [*[pytest.approx(18_000 / 3.0011)] * 3, None]
+    assert rows["dbms"].unique().to_list() == [RESULT]
+    assert [(one.status, one.kind) for one in explained_rows(rows)] == [
+        *(("equal", ""), ("explained", "another unit"), ("unexplained", ""), ("alone", "")),
+    ]
+    assert ib.recomputed_statements(rows)[0].startswith(
+        "Of 3 published figures with files to recompute them from, 1 is"
+    )
+    assert ib.archive_statements(post.ask("evidence"), post.ask("steps"))[0].startswith("table: 1 run with 4 steps")
+
+
+@pytest.mark.slow
+def test_seconds_and_clients_of_logs_are_there_to_repeat_mistakes_with(workspace: Workspace, tmp_path: Path) -> None:
+    """Two clients, 60 s: 30,000 rows of one and 60,000 of the other, and 100 of the first that no line has."""
+    folder = tmp_path / RESULT / "l.i0"
+    folder.mkdir(parents=True)
+    (folder / "o.ib.dop2.1").write_text(client_log(1, ips=[500] * 60, responses=301))
+    (folder / "o.ib.dop2.2").write_text(client_log(2, ips=[1000] * 60))
+    import_file(tmp_path, "theirs", "their logs", workspace, setup="20m")
+    publish(workspace, "setup,dbms,step,ips", f"20m,{RESULT},l.i0,{90_100 / 70:.2f}")
+    (row,) = choose(reader.lake(workspace), "*").ask("recomputed").to_dicts()
+    assert row["recomputed"] == pytest.approx(90_100 / 60)
+    assert (row["amount"], row["lines"], row["lines_amount"], row["clients"]) == (90_100, 60, 90_000, 2)
+    assert row["first_rate"] == pytest.approx(30_100 / 60) and row["windows"] == []
+    assert [one.kind for one in explained_rows(choose(reader.lake(workspace), "*").ask("recomputed"))] == [
+        "whole seconds"
+    ]
+
+
+def test_a_lake_without_published_figures_has_none(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    assert choose(reader.lake(workspace), "demo").ask("recomputed").is_empty()
