@@ -418,7 +418,7 @@ def _left_out(log: _Log) -> str | None:
 def _test_of(log: _Log, told: ImportRequest) -> str | None:
     """The test of a log: by its command line, the name of its file or `--test`. None if it is none that ibench has."""
     workload = _workload()
-    microbenchmark = _microbenchmark(log.file.rpartition("/")[2])
+    microbenchmark = microbenchmark_of(log.file.rpartition("/")[2])
     if microbenchmark is not None and told.test is None:
         return microbenchmark
     if log.command is not None and log.command.script:
@@ -441,7 +441,7 @@ def _test_of(log: _Log, told: ImportRequest) -> str | None:
 
 
 @lru_cache  # a file may have many logs
-def _microbenchmark(file: str) -> str | None:
+def microbenchmark_of(file: str) -> str | None:
     """The microbenchmark that a file of the field's scripts is of; None for any other file.
 
     They run one Lua file with other options as different tests, and only the name of the log tells them apart.
