@@ -124,7 +124,7 @@ def test_results_are_compared_by_committed_orders_and_stand_next_to_published_no
     frame = post.ask("tpcc_summary")
     assert frame.select("notpm", "notpm_committed").rows() == [(None, 1000.0), (None, 1500.0)]
     cells = {row[0]: row[1:] for row in Parsed(ib.notpm_table(frame, base="my8033.a (published)")).rows}
-    assert cells["my8033.b (published)"][:2] == ["-", "1,500\n1.50x"]
+    assert cells["my8033.b (published)"][:2] == ["-", "1,500 top\n1.50x above"]
     said = ib.notpm_statements(frame, "my8033.a (published)")
     assert any("ran 1,000 committed new orders per minute, the other one 1,500" in text for text in said), said
     table = tmp_path / "figures.csv"
