@@ -52,5 +52,5 @@ def rank_of_ratio(ratio: float) -> Literal["above", "below"] | None:
 
 
 def is_ranked(frame: pl.DataFrame, ranks: bool | None = None) -> bool:
-    """Whether a table shows ranks: as it is told, by default where no result has several runs."""
+    """Whether a table shows ranks: as asked for, by default where no result has several runs."""
     return repeats(frame) <= 1 if ranks is None else ranks

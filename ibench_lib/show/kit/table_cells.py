@@ -200,8 +200,8 @@ def rank_notes(base: str | Bases = "") -> list[str]:
     """What the marks of ranks say; without a base there are no ratios."""
     told = (
         "top, bottom: in the upper or lower quarter of the range that the results have in a step, as published reports "
-        f"rank them; none is at the bottom if the lowest has {CLOSE} of the highest. A rank is no difference: chance "
-        "alone makes ranks, too."
+        f"rank them; no figure is at the bottom if the lowest has {CLOSE} of the highest. A rank is no difference: "
+        "chance alone makes ranks, too."
     )
     return [told, ratio_rank_note(bases(base).said)] if bases(base).names else [told]
 

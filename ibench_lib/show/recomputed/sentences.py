@@ -75,7 +75,7 @@ def recomputed_statements(frame: pl.DataFrame) -> list[str]:
 
 
 def _are(number: int) -> str:
-    return "1 is" if number == 1 else f"{number:,} are" if number else "none is"
+    return "1 is" if number == 1 else f"{number:,} are" if number else "no figure is"
 
 
 def _places(frame: pl.DataFrame, chosen: list[bool]) -> str:

@@ -12,7 +12,7 @@ from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 
 NO_RUN = "nothing to recompute it from"
-NOT_EXPLAINED = "none found"
+NOT_EXPLAINED = "no known reason"
 
 
 @answers("recomputed", "No published figure.", by=["setup", "dbms"], fold=True, every="recomputed")

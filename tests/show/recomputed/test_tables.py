@@ -29,7 +29,7 @@ def test_each_published_figure_stands_next_to_ours_with_the_difference_and_its_r
     assert table.of("qr500") == [
         *("15,625", "16,313.2", "-4.22 %", "whole seconds: divided by 64 s, not 61.30 s"),
     ]
-    assert table.of("qr1000") == ["15,000", "16,313.2", "-8.05 %", "none found"]
+    assert table.of("qr1000") == ["15,000", "16,313.2", "-8.05 %", "no known reason"]
     assert table.of("qp100") == ["900.5", "-", "-", "nothing to recompute it from"]
 
 
