@@ -12,6 +12,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
+from tests.importers.host_text import iostat, vmstat
 from tests.importers.iibench_logs import client_log
 from tests.importers.sysbench_logs import log
 from tests.synthetic import Run, write_runs
@@ -56,21 +57,26 @@ def test_logs_without_seconds_give_their_queries_over_their_time(workspace: Work
 
 
 @pytest.mark.slow
-def test_seconds_and_clients_of_logs_are_there_to_repeat_mistakes_with(workspace: Workspace, tmp_path: Path) -> None:
+def test_seconds_samples_and_clients_are_there_to_repeat_mistakes_with(workspace: Workspace, tmp_path: Path) -> None:
     """Two clients, 60 s: 30,000 rows of one and 60,000 of the other, and 100 of the first that no line has."""
     folder = tmp_path / RESULT / "l.i0"
     folder.mkdir(parents=True)
     (folder / "o.ib.dop2.1").write_text(client_log(1, ips=[500] * 60, responses=301))
     (folder / "o.ib.dop2.2").write_text(client_log(2, ips=[1000] * 60))
-    import_file(tmp_path, "theirs", "their logs", workspace, setup="20m")
-    publish(workspace, "setup,dbms,step,ips", f"20m,{RESULT},l.i0,{90_100 / 70:.2f}")
-    (row,) = choose(reader.lake(workspace), "*").ask("recomputed").to_dicts()
-    assert row["recomputed"] == pytest.approx(90_100 / 60)
-    assert (row["amount"], row["lines"], row["lines_amount"], row["clients"]) == (90_100, 60, 90_000, 2)
-    assert row["first_rate"] == pytest.approx(30_100 / 60) and row["windows"] == []
-    assert [one.kind for one in explained_rows(choose(reader.lake(workspace), "*").ask("recomputed"))] == [
-        "whole seconds"
-    ]
+    (folder / "o.vm.dop2").write_text(vmstat([1000, 3000] * 6))
+    (folder / "o.io.dop2").write_text(iostat([100, 300] * 6))
+    import_file(tmp_path / RESULT, "theirs", "their logs", workspace, setup="20m", dbms=RESULT)
+    # 12 samples and a header line: 70 % and 2,000 switches a second became these.
+    publish(workspace, "setup,dbms,step,ips,cpups,csps", f"20m,{RESULT},l.i0,{90_100 / 70:.2f},64.6,1846.15")
+    frame = choose(reader.lake(workspace), "*").ask("recomputed")
+    cpu, switches, rate = frame.to_dicts()
+    assert [row["metric"] for row in (cpu, switches, rate)] == ["cpups", "csps", "ips"]
+    assert (cpu["recomputed"], switches["recomputed"]) == pytest.approx((70, 2000)) and cpu["host_samples"] == 12
+    assert rate["recomputed"] == pytest.approx(90_100 / 60)
+    assert (rate["amount"], rate["lines"], rate["lines_amount"], rate["clients"]) == (90_100, 60, 90_000, 2)
+    assert rate["first_rate"] == pytest.approx(30_100 / 60) and not rate["windows"]
+    zeros = "header lines averaged as zeros"
+    assert [one.kind for one in explained_rows(frame)] == [zeros, zeros, "whole seconds"]
 
 
 def test_a_lake_without_published_figures_has_none(workspace: Workspace) -> None:
