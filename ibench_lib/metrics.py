@@ -68,7 +68,7 @@ COMMON = (
     Metric("duration_s", "T", "s", "neither", ",.1f", "wall time of the step", "time", value=None),
     Metric(
         "throughput", "throughput", "/s", "higher", ",.0f",
-        "operations of the step's main family / T", "rate", applies="NOT w.has_rates",
+        "operations of the step's main family / T", "rate", applies="NOT w.has_rates", publishable=True,
     ),
     Metric(
         "rate_p50", "rate p50", "/s", "higher", ",.0f",

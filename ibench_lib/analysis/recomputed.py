@@ -49,6 +49,7 @@ class Figure:
     windows: Sequence[tuple[int, float]] = ()
     first_rate: float | None = None
     host_samples: int | None = None
+    tool_rate: float | None = None
     scan_rows: int | None = None
     latency_avg_ms: float | None = None
 
@@ -125,6 +126,15 @@ def figure_of(row: dict[str, Any]) -> Figure:
     return Figure(**{name: row.get(name) for name in names}, windows=windows)  # type: ignore[arg-type]
 
 
+def _own_time(figure: Figure) -> Explained | None:
+    """What the tool itself prints, which divides by a time that begins before its clients are there."""
+    if figure.tool_rate is None or not is_printed_as(figure.tool_rate, figure.published) or not figure.amount:
+        return None
+    seconds = figure.amount / figure.tool_rate if figure.tool_rate else math.inf
+    said = f"as its tool prints it: divided by {seconds:,.2f} s, not {_T(figure)}"
+    return Explained("explained", "the time that its tool divides by", said)
+
+
 def _whole_seconds(figure: Figure) -> Explained | None:
     """Divided by whole seconds, by a clock that begins before the clients and ends after them."""
     seconds = _whole(figure, figure.amount)
@@ -197,6 +207,7 @@ def _scan(figure: Figure) -> Explained | None:
 
 _MISTAKES: tuple[Callable[[Figure], Explained | None], ...] = (
     _scan,
+    _own_time,
     _whole_seconds,
     _stale_tail,
     _long_ticks,

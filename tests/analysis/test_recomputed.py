@@ -103,6 +103,12 @@ def test_a_scan_is_named_if_its_rows_and_response_give_the_figure() -> None:
     assert kind(replace(figure, latency_avg_ms=11_200.0)) == kind(replace(figure, scan_rows=None)) == ""
 
 
+def test_what_a_tool_prints_is_named_with_the_time_that_it_divides_by() -> None:
+    figure = Figure("throughput", 13_477.0, 13_894.1, amount=834_579, duration_s=60.067, tool_rate=13_477.0)
+    assert explained(figure).reason == "as its tool prints it: divided by 61.93 s, not 60.07 s"
+    assert kind(replace(figure, tool_rate=13_500.0)) == kind(replace(figure, tool_rate=None)) == ""
+
+
 def test_what_is_within_two_units_has_no_reason() -> None:
     """There anything may give it."""
     figure = Figure("qps", 100.1, 100.25, amount=6_018, duration_s=60.0, clients=1, lines_amount=6_006.0)

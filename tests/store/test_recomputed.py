@@ -14,6 +14,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from tests.importers.host_text import iostat, vmstat
 from tests.importers.iibench_logs import client_log
+from tests.importers.linkbench_logs import COUNTS, request_log, requests_of
 from tests.importers.sysbench_logs import log
 from tests.synthetic import Run, write_runs
 
@@ -77,6 +78,27 @@ def test_seconds_samples_and_clients_are_there_to_repeat_mistakes_with(workspace
     assert rate["first_rate"] == pytest.approx(30_100 / 60) and not rate["windows"]
     zeros = "header lines averaged as zeros"
     assert [one.kind for one in explained_rows(frame)] == [zeros, zeros, "whole seconds"]
+
+
+@pytest.mark.slow
+def test_throughput_of_a_benchmark_without_names_for_its_rates_is_published_too(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """LinkBench divides by a time of its own: 333 requests a second by its log."""
+    folder = tmp_path / RESULT
+    folder.mkdir()
+    (folder / "req.txt").write_text(request_log().replace("Requests/second = 2", "Requests/second = 333"))
+    import_file(folder, "theirs", "their logs", workspace, setup="10m", dbms=RESULT)
+    publish(workspace, "setup,dbms,step,throughput", f"10m,{RESULT},t2,333")
+    post = choose(reader.lake(workspace), "*")
+    frame = post.ask("recomputed")
+    (row,) = frame.to_dicts()
+    requests = sum(map(requests_of, COUNTS))
+    assert (row["recomputed"], row["tool_rate"]) == (pytest.approx(requests / 4.1), 333)
+    (found,) = explained_rows(frame)
+    assert found.reason == f"as its tool prints it: divided by {requests / 333:,.2f} s, not 4.10 s"
+    rates = post.ask("step_throughput").filter(dbms=f"{RESULT} (table) (published)")
+    assert rates["throughput"].to_list() == [333]
 
 
 def test_a_lake_without_published_figures_has_none(workspace: Workspace) -> None:

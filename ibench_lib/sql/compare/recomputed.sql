@@ -2,7 +2,7 @@
 -- configuration and step give, a row for each figure and each of these runs. `recomputed`: the figure by the definition
 -- of ibench_lib/metrics.py; NULL without such a run, and where its files do not tell. The other columns are what the
 -- mistakes of scripts can be repeated with (ibench_lib/analysis/recomputed.py). amount: rows or operations behind a
--- rate; lines: seconds that the files have, lines_amount: what these have of it; windows: the means of the last seconds;
+-- rate; tool_rate: as LinkBench prints it; lines: seconds that the files have, lines_amount: what these have of it; windows: the means of the last seconds;
 -- first_rate: the rate of the first client alone; host_samples: samples of the host, of 5 s each; scan_rows and
 -- latency_avg_ms: rows of a table, and the mean response that sysbench prints. `origin` is that of the other run.
 --
@@ -27,6 +27,8 @@ WITH chosen AS (
         p.run_id, p.step_id, p.metric, arg_min(m.family, (m.family IS DISTINCT FROM p.main, m.position)) AS family
     FROM pairs p JOIN rate_metrics m USING (metric) JOIN families f ON f.run_id = p.run_id AND f.family = m.family
     GROUP BY ALL
+    UNION
+    SELECT run_id, step_id, metric, main FROM pairs WHERE metric = 'throughput' AND run_id IS NOT NULL
 ), planned AS (
     SELECT
         run_id,
@@ -89,6 +91,8 @@ SELECT
     p.published_step_id AS step_id, p.step, coalesce(p.step_status, 'not run') AS step_status, p.origin, p.metric, p.published,
     coalesce(v.value, d.amount / nullif(p.duration_s, 0)) AS recomputed, d.amount, p.duration_s, p.clients, l.lines,
     l.lines_amount, w.windows, c.first_rate, h.host_samples,
+    CASE WHEN p.metric = 'throughput'
+         THEN TRY_CAST(coalesce(i.printed ->> 'requests_per_s', i.printed ->> 'links_per_s') AS DOUBLE) END AS tool_rate,
     CASE WHEN p.step LIKE '%scan%' THEN i.table_size END AS scan_rows,
     TRY_CAST(i.printed ->> 'latency_avg_ms' AS DOUBLE) AS latency_avg_ms
 FROM pairs p
