@@ -123,7 +123,7 @@ def figure_of(row: dict[str, Any]) -> Figure:
     """A row of `recomputed`."""
     names = [name for name in Figure.__dataclass_fields__ if name != "windows"]
     windows = [(window["last_s"], window["rate"]) for window in row.get("windows") or ()]
-    return Figure(**{name: row.get(name) for name in names}, windows=windows)  # type: ignore[arg-type]
+    return Figure(**{name: row.get(name) for name in names}, windows=windows)
 
 
 def _own_time(figure: Figure) -> Explained | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from typing import Any
 
@@ -14,31 +13,29 @@ from ibench_lib.analysis.recomputed import explained_rows
 from ibench_lib.base.wording import NOT_MEASURED, count, joined, shortened
 from ibench_lib.show.kit.statements import asks
 
-_HASHED = re.compile(r"[0-9a-f]{64}  ", re.ASCII)
 
-
-@asks("evidence", "steps")
-def archive_statements(evidence: pl.DataFrame, steps: pl.DataFrame) -> list[str]:
+@asks("imports")
+def archive_statements(imports: pl.DataFrame) -> list[str]:
     """What was imported from where, which steps have seconds, and what the files do not say, by reason."""
-    imported = evidence.filter(pl.col("origin").is_in(list(NOT_MEASURED)))
+    if imports.is_empty():
+        return ["Nothing here was imported."]
     sentences = []
-    for name in listed(imported["experiment"]):
-        runs = imported.filter(pl.col("experiment") == name)
-        origin, files = runs["origin"][0], _files(runs["experiment_text"][0])
+    for name in listed(imports["experiment"]):
+        runs = imports.filter(pl.col("experiment") == name)
+        files = int(runs["files"].max())  # type: ignore[arg-type]
         of_files = f" of {count(files, 'file')}" if files else ""
-        made = f"{count(len(runs), 'run')} with {count(len(_steps(steps, runs)), 'step')}"
-        sentences.append(
-            f"{name}: {made} from {NOT_MEASURED[origin]}{of_files}. Source: {joined(listed(runs['source']))}."
-        )
-    logs = imported.filter(pl.col("origin") == "imported")
+        made = f"{count(len(runs), 'run')} with {count(runs['steps'].sum(), 'step')}"
+        origin = NOT_MEASURED[runs["origin"][0]]
+        sentences.append(f"{name}: {made} from {origin}{of_files}. Source: {joined(listed(runs['source']))}.")
+    logs = imports.filter(pl.col("origin") == "imported")
     if len(logs):
+        seconds, steps = logs["with_seconds"].sum(), logs["steps"].sum()
+        which = "all steps" if seconds == steps else count(seconds, "step") if seconds else "no step"
         sentences.append(
-            "The imported runs have what their files print: totals and times of each step, and seconds where each "
-            "second has a line. Rates are recomputed from counts and times. Nothing was estimated."
+            f"The logs have totals and times of each step, and single seconds of {which}. Rates are recomputed from "
+            "counts and times. Nothing was estimated."
         )
         sentences += _missing(logs)
-    if imported.is_empty():
-        sentences.append("Nothing here was imported.")
     return sentences
 
 
@@ -85,16 +82,6 @@ def _places(frame: pl.DataFrame, chosen: list[bool]) -> str:
     for row in rows.to_dicts():
         steps.setdefault(row["step"], []).append(row["dbms"])
     return shortened([f"{step} ({shortened(list(dict.fromkeys(names)), ', ')})" for step, names in steps.items()])
-
-
-def _files(text: str | None) -> int:
-    """Of how many files an import keeps the hash; 0 if it keeps the text of its only one."""
-    lines = (text or "").splitlines()
-    return len(lines) if lines and all(_HASHED.match(line) for line in lines) else 0
-
-
-def _steps(steps: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
-    return steps.filter(pl.col("run_id").is_in(runs["run_id"].to_list()) & (pl.col("step_status") == "complete"))
 
 
 def _missing(runs: pl.DataFrame) -> list[str]:

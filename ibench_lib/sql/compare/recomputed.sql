@@ -2,9 +2,10 @@
 -- configuration and step give, a row for each figure and each of these runs. `recomputed`: the figure by the definition
 -- of ibench_lib/metrics.py; NULL without such a run, and where its files do not tell. The other columns are what the
 -- mistakes of scripts can be repeated with (ibench_lib/analysis/recomputed.py). amount: rows or operations behind a
--- rate; tool_rate: as LinkBench prints it; lines: seconds that the files have, lines_amount: what these have of it; windows: the means of the last seconds;
--- first_rate: the rate of the first client alone; host_samples: samples of the host, of 5 s each; scan_rows and
--- latency_avg_ms: rows of a table, and the mean response that sysbench prints. `origin` is that of the other run.
+-- rate; tool_rate: as LinkBench prints it; lines: seconds that the files have, lines_amount: what these have of it;
+-- windows: the means of the last seconds; first_rate: the rate of the first client alone; host_samples: samples of the
+-- host, of 5 s each; scan_rows and latency_avg_ms: rows of a table, and the mean response that sysbench prints. `origin`
+-- is that of the other run.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

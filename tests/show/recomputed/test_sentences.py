@@ -7,8 +7,6 @@ import polars as pl
 import ibench_lib as ib
 from tests.show.recomputed.test_tables import figures
 
-HASHES = "".join(f"{number:064x}  a/{number}.log\n" for number in range(3))
-
 
 def test_published_figures_are_counted_by_what_became_of_them() -> None:
     assert ib.recomputed_statements(figures()) == [
@@ -25,28 +23,25 @@ def test_published_figures_are_counted_by_what_became_of_them() -> None:
 
 
 def test_an_archive_says_what_it_is_of_and_what_it_does_not_say() -> None:
-    shared = {"experiment": "theirs", "source": "a blog", "experiment_text": HASHES}
     reasons = {"steps.history_list_length": "a log does not say it", "workers.rows": "sysbench does not print it"}
     more = {**reasons, "ops.rows": "sysbench does not print it"}
-    evidence = pl.DataFrame(
+    logs = {"experiment": "theirs", "origin": "imported", "source": "a blog", "files": 3}
+    table = {"experiment": "table", "origin": "published", "source": "its table", "files": 0}
+    imports = pl.DataFrame(
         [
-            {**shared, "run_id": "a", "origin": "imported", "null_reasons": json.dumps(reasons)},
-            {**shared, "run_id": "b", "origin": "imported", "null_reasons": json.dumps(more)},
-            {"experiment": "table", "source": "its table", "experiment_text": "setup,dbms\n", "run_id": "c",
-             "origin": "published", "null_reasons": "{}"},
-            {"experiment": "ours", "source": None, "experiment_text": "", "run_id": "d", "origin": "measured",
-             "null_reasons": "{}"},
+            {**logs, "steps": 2, "with_seconds": 1, "null_reasons": json.dumps(reasons)},
+            {**logs, "steps": 1, "with_seconds": 0, "null_reasons": json.dumps(more)},
+            {**table, "steps": 1, "with_seconds": 0, "null_reasons": "{}"},
         ]
-    )  # fmt: skip
-    steps = pl.DataFrame(
-        {"run_id": ["a", "a", "b", "c", "d"], "step_status": ["complete", "failed", "complete", "complete", "complete"]}
     )
-    first, second, third, *missing = ib.archive_statements(evidence, steps)
-    assert first == "theirs: 2 runs with 2 steps from imported logs of 3 files. Source: a blog."
-    assert second == "table: 1 run with 1 step from published figures. Source: its table."
-    assert third.startswith("The imported runs have what their files print")
-    assert missing == [
+    assert ib.archive_statements(imports) == [
+        "theirs: 2 runs with 3 steps from imported logs of 3 files. Source: a blog.",
+        "table: 1 run with 1 step from published figures. Source: its table.",
+        "The logs have totals and times of each step, and single seconds of 1 step. Rates are recomputed from "
+        "counts and times. Nothing was estimated.",
         "Not known: steps.history_list_length, because a log does not say it.",
         "Not known: workers.rows, because sysbench does not print it.",
     ]
-    assert ib.archive_statements(evidence.tail(1), steps) == ["Nothing here was imported."]
+    assert "single seconds of no step" in ib.archive_statements(imports.slice(1, 1))[1]
+    assert len(ib.archive_statements(imports.tail(1))) == 1
+    assert ib.archive_statements(imports.head(0)) == ["Nothing here was imported."]
