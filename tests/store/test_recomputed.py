@@ -82,6 +82,26 @@ def test_seconds_samples_and_clients_are_there_to_repeat_mistakes_with(workspace
 
 
 @pytest.mark.slow
+def test_means_of_the_last_seconds_are_there(workspace: Workspace, tmp_path: Path) -> None:
+    """Of a published pair, one figure is of the last minute of two, the other of both."""
+    results = {"my8021.bp140": [100] * 60 + [200] * 60, "ma1054.bp140": [150] * 120}
+    for result, tps in results.items():
+        (tmp_path / "logs" / result).mkdir(parents=True)
+        (tmp_path / "logs" / result / "run.log").write_text(log(tps, rest=0, seconds="120.0011"))
+    import_file(tmp_path / "logs", "theirs", "their logs", workspace, setup="small")
+    step = "oltp_read_write.t4"
+    publish(
+        workspace, "setup,dbms,step,throughput", f"small,my8021.bp140,{step},200", f"small,ma1054.bp140,{step},150",
+    )  # fmt: skip
+    frame = choose(reader.lake(workspace), "*").ask("recomputed")
+    windows = {row["dbms"]: {one["last_s"]: one["rate"] for one in row["windows"]} for row in frame.to_dicts()}
+    assert windows["my8021.bp140"] == {60: 200.0, 100: 160.0}
+    found = {row["dbms"]: one for row, one in zip(frame.to_dicts(), explained_rows(frame), strict=True)}
+    assert found["ma1054.bp140"].status == "equal"
+    assert found["my8021.bp140"].reason == "mixed windows: mean of the last 60 s; others are of another part"
+
+
+@pytest.mark.slow
 def test_throughput_of_a_benchmark_without_names_for_its_rates_is_published_too(
     workspace: Workspace, tmp_path: Path
 ) -> None:
