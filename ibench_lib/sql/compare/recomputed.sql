@@ -90,8 +90,8 @@ WITH chosen AS (
 SELECT
     p.setup, p.build || '.' || p.config AS dbms, p.dbms_position, coalesce(p.repeat, 1) AS repeat, p.run_id,
     p.published_step_id AS step_id, p.step, coalesce(p.step_status, 'not run') AS step_status, p.origin, p.metric, p.published,
-    coalesce(v.value, d.amount / nullif(p.duration_s, 0)) AS recomputed, d.amount, p.duration_s, p.clients, l.lines,
-    l.lines_amount, w.windows, c.first_rate, h.host_samples,
+    coalesce(v.value, d.amount / nullif(p.duration_s, 0)) AS recomputed, d.amount::DOUBLE AS amount, p.duration_s,
+    p.clients, l.lines, l.lines_amount::DOUBLE AS lines_amount, w.windows, c.first_rate, h.host_samples,
     CASE WHEN p.metric = 'throughput'
          THEN TRY_CAST(coalesce(i.printed ->> 'requests_per_s', i.printed ->> 'links_per_s') AS DOUBLE) END AS tool_rate,
     CASE WHEN p.step LIKE '%scan%' THEN i.table_size END AS scan_rows,
