@@ -121,9 +121,8 @@ def explained_rows(frame: pl.DataFrame) -> list[Explained]:
 
 def figure_of(row: dict[str, Any]) -> Figure:
     """A row of `recomputed`."""
-    names = [name for name in Figure.__dataclass_fields__ if name != "windows"]
-    windows = [(window["last_s"], window["rate"]) for window in row.get("windows") or ()]
-    return Figure(**{name: row.get(name) for name in names}, windows=windows)
+    given: dict[str, Any] = {name: row.get(name) for name in Figure.__dataclass_fields__}
+    return Figure(**{**given, "windows": [(one["last_s"], one["rate"]) for one in given["windows"] or ()]})
 
 
 def _own_time(figure: Figure) -> Explained | None:
