@@ -18,6 +18,9 @@ import polars as pl
 Status = Literal["equal", "explained", "unexplained", "alone"]
 """`alone`: there is nothing to recompute a figure from."""
 
+ANOTHER_UNIT = "another unit"
+"""The kind of a figure that cannot be compared with ours at all."""
+
 MOST_ROUNDED = 0.01
 """Zeros at the end of a published figure count as rounding as long as it is at most this part of it."""
 
@@ -201,7 +204,7 @@ def _scan(figure: Figure) -> Explained | None:
     # Rows per millisecond are thousands of rows per second.
     if not is_printed_as(figure.scan_rows / figure.latency_avg_ms, figure.published):
         return None
-    return Explained("explained", "another unit", "another unit: thousands of rows that one scan reads per second")
+    return Explained("explained", ANOTHER_UNIT, f"{ANOTHER_UNIT}: thousands of rows that one scan reads per second")
 
 
 _MISTAKES: tuple[Callable[[Figure], Explained | None], ...] = (

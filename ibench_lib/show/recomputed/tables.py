@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.recomputed import Explained, decimals_of, explained_rows
+from ibench_lib.analysis.recomputed import ANOTHER_UNIT, Explained, decimals_of, explained_rows
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
@@ -56,5 +56,7 @@ def _cells(row: dict[str, Any], found: Explained) -> list[Cell]:
     cells.append(Cell(f"{recomputed:,.{decimals + 1}f}"))
     if found.status == "equal":
         return [*cells, Cell("equal"), Cell("-")]
+    if found.kind == ANOTHER_UNIT:
+        return [*cells, Cell("-"), Cell(found.reason)]
     percent = 100 * (published / recomputed - 1) if recomputed else float("inf")
     return [*cells, Cell(f"{percent:+,.2f} %"), Cell(found.reason or NOT_EXPLAINED)]

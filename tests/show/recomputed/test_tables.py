@@ -33,6 +33,12 @@ def test_each_published_figure_stands_next_to_ours_with_the_difference_and_its_r
     assert table.of("qp100") == ["900.5", "-", "-", "nothing to recompute it from"]
 
 
+def test_figures_of_different_units_have_no_difference() -> None:
+    scans = figures(published=4_501.0, recomputed=0.09, scan_rows=50_000_000, latency_avg_ms=11_108.39, step="scan.t1")
+    cells = Parsed(ib.recomputed_table(scans.head(1))).of("scan.t1")
+    assert cells[:3] == ["4,501", "0.1", "-"] and cells[3].startswith("another unit: ")
+
+
 def test_a_row_says_its_figure_and_repeat_where_there_are_several() -> None:
     two = pl.concat([figures(), figures(metric="cpups", repeat=2)])
     table = Parsed(ib.recomputed_table(two))
