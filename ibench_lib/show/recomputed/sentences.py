@@ -22,14 +22,14 @@ def archive_statements(imports: pl.DataFrame) -> list[str]:
     sentences = []
     for name in listed(imports["experiment"]):
         runs = imports.filter(pl.col("experiment") == name)
-        files = int(runs["files"].max())  # type: ignore[arg-type]
+        files = max(runs["files"].to_list())
         of_files = f" of {count(files, 'file')}" if files else ""
-        made = f"{count(len(runs), 'run')} with {count(runs['steps'].sum(), 'step')}"
+        made = f"{count(len(runs), 'run')} with {count(sum(runs['steps'].to_list()), 'step')}"
         origin = NOT_MEASURED[runs["origin"][0]]
         sentences.append(f"{name}: {made} from {origin}{of_files}. Source: {joined(listed(runs['source']))}.")
     logs = imports.filter(pl.col("origin") == "imported")
     if len(logs):
-        seconds, steps = logs["with_seconds"].sum(), logs["steps"].sum()
+        seconds, steps = sum(logs["with_seconds"].to_list()), sum(logs["steps"].to_list())
         which = "all steps" if seconds == steps else count(seconds, "step") if seconds else "no step"
         sentences.append(
             f"The logs have totals and times of each step, and single seconds of {which}. Rates are recomputed from "
