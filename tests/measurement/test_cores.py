@@ -15,7 +15,7 @@ import pytest
 from ibench_lib import paths
 from ibench_lib.client.load import Load
 from ibench_lib.client.many import ManyLoad, Terminal
-from ibench_lib.client.mysql import compiled
+from ibench_lib.client.mysql import connection_core
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import next_operation
@@ -50,12 +50,12 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Chooses the core of the connections made next."""
 
     def chosen(choice: str) -> None:
-        monkeypatch.setenv(compiled.CHOICE, choice)
-        compiled.core.cache_clear()
+        monkeypatch.setenv(connection_core.CHOICE, choice)
+        connection_core.core.cache_clear()
 
     yield chosen
     monkeypatch.undo()
-    compiled.core.cache_clear()
+    connection_core.core.cache_clear()
 
 
 @dataclass(frozen=True)
