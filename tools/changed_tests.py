@@ -31,6 +31,7 @@ BY_NAME = {
     "ibench_lib.servers.catalogue": "ibench_lib/servers/sources/*.py",
     "ibench_lib.servers.flavours.flavour": "ibench_lib/families/*.py",
     "ibench_lib.show.sections": "ibench_lib/workloads/*/results/*.py",
+    "ibench_lib.workloads.programs": "ibench_lib/workloads/*/program.py",
     "ibench_lib.workloads.workload": "ibench_lib/workloads/*/workload.py",
 }
 """Module -> what it imports by names that no import statement has. `*` stands for folders, too."""

@@ -18,6 +18,7 @@ from ibench_lib import plugins
 from ibench_lib.client.spec import Spec
 from ibench_lib.metrics import Better
 from ibench_lib.paths import NAME_RULE, workload_modules
+from ibench_lib.workloads.programs import ProgramHere, program_of
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 Seconds = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
@@ -223,25 +224,11 @@ class Needs:
         )
 
 
-@dataclass(frozen=True)
-class ProgramHere:
-    """The program of another make that a workload drives, as this machine has it.
-
-    `found` is its version and its path; None if it cannot be run, and then `why` is the reason in one line. `fix` is
-    what to do then.
-    """
-
-    name: str
-    found: str | None
-    why: str = ""
-    fix: str = ""
-
-
 class Workload(Protocol):
     """One benchmark.
 
-    A workload that drives a program also has `program`, without arguments, for `program_of`. One whose options say
-    which programs it drives has `programs`, for `programs_of`.
+    One that drives a program has a module `program` (`programs.py`). One whose options say which programs it drives,
+    or whether it can, has `programs`, for `programs_of`.
 
     `Options` and `Setup` type the experiment's `workload:` and `setups:`.
     """
@@ -329,15 +316,9 @@ def find(name: str) -> Workload:
     return cast(Workload, plugins.load(f"{workload_modules()[name]}.workload").WORKLOAD)
 
 
-def program_of(workload: Workload) -> ProgramHere | None:
-    """The program that a workload drives; None if its clients are ours."""
-    program = getattr(workload, "program", None)
-    return None if program is None else program()
-
-
 def programs_of(workload: Workload, options: CommonOptions) -> list[ProgramHere]:
     """The programs that a workload drives with these options."""
-    of_all, of_options = program_of(workload), getattr(workload, "programs", None)
+    of_all, of_options = program_of(workload.name), getattr(workload, "programs", None)
     return [*([of_all] if of_all else []), *(of_options(options) if of_options else [])]
 
 

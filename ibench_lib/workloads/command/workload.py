@@ -16,13 +16,13 @@ from ibench_lib.workloads.command import options as files
 from ibench_lib.workloads.command import steps
 from ibench_lib.workloads.command.placeholders import named_in
 from ibench_lib.workloads.command.steps import Step
+from ibench_lib.workloads.programs import ProgramHere
 from ibench_lib.workloads.workload import (
     Check,
     CommonOptions,
     CommonSetup,
     Needs,
     Operation,
-    ProgramHere,
     StepKind,
     Work,
     Worker,

@@ -10,15 +10,18 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ibench_lib.base import debian
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.workloads.programs import ProgramHere
 from ibench_lib.workloads.sysbench.lua_files import options_of, require_options
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
-from ibench_lib.workloads.sysbench.options import Options
-from ibench_lib.workloads.workload import ProgramHere
+
+if TYPE_CHECKING:
+    from ibench_lib.workloads.sysbench.options import Options
 
 VARIABLE = "IBENCH_SYSBENCH"
 """Environment variable: the program to use in place of the one on PATH."""
@@ -66,7 +69,7 @@ def _has_driver(path: str) -> bool:
     return drivers is None or "mysql - " in drivers[0]
 
 
-def sysbench_here() -> ProgramHere:
+def program_here() -> ProgramHere:
     """What `ibench doctor` says of it, and why a run cannot begin."""
     path, known = find_sysbench(), identity()
     why = ""
@@ -92,7 +95,7 @@ def why_not(options: Options) -> str | None:
     """What speaks against the tests with options of an experiment, by what their scripts say; None for nothing."""
     binary = find_sysbench()
     if shutil.which(binary) is None:
-        return None  # `sysbench_here` says so
+        return None  # `program_here` says so
     try:
         bundled = folder_of_tests(binary)
         for test in filter(None, [options.prepare, *options.tests]):
@@ -142,7 +145,7 @@ def install_sysbench(workspace: Workspace) -> str:
             debian.install([_FOLDER], as_root)
     except IbenchError as error:
         raise IbenchError(f"sysbench: {error.what}", hint=by_hand, detail=error.detail) from error
-    here = sysbench_here()
+    here = program_here()
     if here.found is None:
         raise IbenchError(here.why, hint=by_hand)
     return here.found

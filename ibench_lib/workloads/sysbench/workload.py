@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.programs import ProgramHere
 from ibench_lib.workloads.sysbench import options as files
 from ibench_lib.workloads.sysbench import program, steps
 from ibench_lib.workloads.sysbench.steps import Step
@@ -16,7 +17,6 @@ from ibench_lib.workloads.workload import (
     CommonSetup,
     Needs,
     Operation,
-    ProgramHere,
     StepKind,
     Work,
     Worker,
@@ -35,10 +35,6 @@ class Sysbench(Workload):
     operations: tuple[Operation, ...] = steps.OPERATIONS
     kinds: tuple[StepKind, ...] = steps.KINDS
     step_forms = "prepare, oltp_read_write.t4 for a test with 4 threads, oltp_read_write.t4.warm_up"
-
-    def program(self) -> ProgramHere:
-        """The sysbench of this machine."""
-        return program.sysbench_here()
 
     def programs(self, options: files.Options) -> list[ProgramHere]:
         """What speaks against the Lua files and the options of tests; one at most."""

@@ -27,7 +27,7 @@ def test_the_program_is_named_by_version_and_digest(sysbench: str, monkeypatch: 
     monkeypatch.setenv(VARIABLE, sysbench)
     found = program.identity()
     assert found["version"].startswith("sysbench 1.") and len(found["sha256"]) == 64 and found["name"] == "sysbench"
-    here = program.sysbench_here()
+    here = program.program_here()
     assert here.found == f"{found['version']} at {sysbench}"
     assert (program.folder_of_tests(sysbench) / "oltp_read_write.lua").is_file()
 
@@ -45,7 +45,7 @@ def test_what_was_unpacked_in_the_project_is_found_last(
     tests.mkdir(parents=True)
     (tests / "oltp_common.lua").touch()
     assert program.folder_of_tests(str(unpacked)) == tests
-    assert program.sysbench_here().found == f"sysbench 1.0.20 at {unpacked}"
+    assert program.program_here().found == f"sysbench 1.0.20 at {unpacked}"
     on_path = script(tmp_path / "bin" / "sysbench", "echo sysbench 1.1")
     assert program.find_sysbench() == str(on_path)
 
