@@ -6,6 +6,8 @@ their set if there are several.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 DISTRICTS = 10
 """Of each warehouse."""
 CUSTOMERS = 3_000
@@ -164,3 +166,17 @@ def loaded_rows(sets: int, warehouses: int) -> int:
     per_district = 3 * CUSTOMERS + (CUSTOMERS - DELIVERED) + 1
     per_warehouse = 1 + DISTRICTS * per_district + MEAN_ORDER_LINES + ITEMS
     return sets * (ITEMS + warehouses * per_warehouse)
+
+
+def index_statements(details: Mapping[str, object], client: int) -> list[str]:
+    """The statements of an indexer: it has every set that falls to its client."""
+    sets, processes = details["sets"], details["processes"]
+    assert isinstance(sets, int) and isinstance(processes, int)
+    own = suffixes(sets)[client - 1 :: processes]
+    foreign_keys, needed, engine = details["foreign_keys"] != "none", details["indexes"] == "needed", details["engine"]
+    assert isinstance(engine, str)
+    return [
+        statement
+        for end in own
+        for statement in index(end, engine=engine, foreign_keys=foreign_keys, only_needed=needed)
+    ]
