@@ -66,7 +66,8 @@ class StepKind:
 class Strict(BaseModel):
     """A part of an experiment file. Unknown keys and values of a wrong type are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # The model of the whole file has the schemas of its parts in it: their own are built when something asks for them.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class CommonSetup(Strict):
