@@ -64,8 +64,10 @@ class Forecaster:
         disk = needed_bytes(planned.build, planned.config, workload.disk_bytes(options, steps))
         aside = snapshot_bytes(experiment, planned, before)
         loaded = workload.loaded_rows(options, steps)
-        described = workload.describe(options, planned.cell.setup, steps)
-        same = [run for run in self._runs if _same_cell(run, planned.cell, described, experiment.spec.scale)]
+        same = self._runs
+        if same:  # a description takes longer than all the rest
+            described = workload.describe(options, planned.cell.setup, steps)
+            same = [run for run in same if _same_cell(run, planned.cell, described, experiment.spec.scale)]
         took = [_took_s(run) for run in same if _start_of(run) == (bool(before), planned.from_snapshot)]
         known = {kind: median(rates) for (name, kind), rates in self._rates.items() if name == workload.name}
         to_do = list(zip(steps, workload.work(options, steps), strict=True))

@@ -12,11 +12,11 @@ from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.connections import demand
+from ibench_lib.runner.fit import fit
 from ibench_lib.runner.folders import require_apart, require_folders
 from ibench_lib.runner.ledger import Attempt, Ledger
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.planned import PlannedCell, What
-from ibench_lib.runner.server import fit
 from ibench_lib.runner.snapshot.kept import find as find_snapshot
 from ibench_lib.runner.snapshot.sharing import share
 from ibench_lib.runner.snapshot.use import planned_settings, steps_loaded
@@ -39,12 +39,14 @@ def plan_experiment(
     again: bool = False,
     builds: Mapping[str, Build | Remote] | None = None,
     elsewhere: Sequence[Manifest] = (),
+    fits: bool = True,
     observer: Observer | None = None,
 ) -> list[PlannedCell]:
     """Every chosen cell in the experiment's order. Nothing is run; servers are asked whether they know their options.
 
-    With `builds`, those of another host, nothing is asked: it was done there. `elsewhere` are runs of another lake
-    that count like those of this one.
+    Without `fits` they are asked for their versions only: a process for each build, in place of one for each
+    configuration as well. With `builds`, those of another host, nothing is asked: it was done there. `elsewhere` are
+    runs of another lake that count like those of this one.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def plan_experiment(
     planned = []
     for number, cell in enumerate(cells, start=1):
         entry = plan_cell(experiment, cell, builds[cell.build_label])
-        if here:
+        if here and fits:
             fit_cell(experiment, entry, workspace)
             if observer is not None:
                 observer.cell_checked(number, len(cells))
