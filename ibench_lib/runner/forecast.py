@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,11 +52,18 @@ class Forecast:
 
 
 class Forecaster:
-    """Reads the history once, then forecasts any cell of an experiment."""
+    """Reads the history once, for the first cell, then forecasts any cell of an experiment."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._runs = [run for run in manifests(workspace) if run.status == "complete" and same_host(run.host)]
-        self._rates = _rates(workspace, self._runs)
+        self._workspace = workspace
+
+    @cached_property
+    def _runs(self) -> list[Manifest]:
+        return [run for run in manifests(self._workspace) if run.status == "complete" and same_host(run.host)]
+
+    @cached_property
+    def _rates(self) -> dict[tuple[str, str], list[float]]:
+        return _rates(self._workspace, self._runs)
 
     def cell(self, experiment: LoadedExperiment, planned: PlannedCell) -> Forecast:
         """One cell, on its build."""
