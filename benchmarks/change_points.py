@@ -1,7 +1,7 @@
 """How often changes are reported that are not there, and how often those that are: `ibench changes` and its peers.
 
     python -m benchmarks.change_points                          simulate, write docs/benchmarks/change_points.md
-    python -m benchmarks.change_points --quick                  a fiftieth of the series, print only
+    python -m benchmarks.change_points --quick                  a 200th of the series, print only
     python -m benchmarks.change_points --share 0.2              a fifth of the series, write the page
     python -m benchmarks.change_points --peers <python>         also otava and PELT, from that interpreter's packages
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ibench_lib.stats.long_series import Step
     from ibench_lib.stats.short_series import Boundary
 
-EQUAL, CHANGED, QUICK = 1000, 300, 0.02
+EQUAL, CHANGED, QUICK = 1000, 300, 0.005
 SEED = 17
 ROUNDS, NIGHTS = 3, 120
 RELEASES = (6, 12, 20)
@@ -400,7 +400,7 @@ def _pct(found: Rates) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a fiftieth of the series; print only")
+    parser.add_argument("--quick", action="store_true", help="a 200th of the series; print only")
     parser.add_argument("--share", type=float, default=1.0, help="that part of the series; writes the page")
     parser.add_argument("--peers", help="an interpreter with apache-otava and ruptures")
     parser.add_argument("--as-peer", help=argparse.SUPPRESS)

@@ -36,8 +36,8 @@ import pymysql
 from benchmarks.performance_page import write_section
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.load import Load
-from ibench_lib.client.mysql.compiled import CHOICE, core
 from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.connection_core import CHOICE, core
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role
 from ibench_lib.client.spec import Spec

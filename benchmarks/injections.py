@@ -289,9 +289,10 @@ class Forced:
     ----------
     name : of the injection, and of the cause unless `cause_name` says another one.
     my_cnf : option lines that it needs.
-    needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark", "cpu groups". What cannot be forced
-        is left out, and the page says so.
+    needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark", "cpu groups", "root user". What cannot
+        be forced is left out, and the page says so.
     lasts_s : how long it is forced.
+    family : that of the servers that it is for; None for any.
     """
 
     name: str
@@ -300,6 +301,7 @@ class Forced:
     needs: frozenset[str] = frozenset()
     cause_name: str | None = None
     lasts_s: float = LASTS_S
+    family: str | None = None
 
     @property
     def cause(self) -> str:
@@ -309,9 +311,10 @@ class Forced:
 FORCED = {
     each.name: each
     for each in (
-        Forced("server_stopped", server_stopped),
+        # Of a server of several processes they would stop one.
+        Forced("server_stopped", server_stopped, family="mysql"),
         Forced("client_pause", client_pause),
-        Forced("machine_paused", machine_paused),
+        Forced("machine_paused", machine_paused, family="mysql"),
         Forced("cpu_starved", cpu_starved),
         Forced(
             "busy_neighbour",
@@ -320,12 +323,18 @@ FORCED = {
             cause_name="cpu_starved",
             lasts_s=NEIGHBOUR_S,
         ),
-        Forced("lock", lock),
-        Forced("row_locks", row_locks, needs=frozenset({"insert_benchmark"})),
-        Forced("purge", purge, "innodb_max_purge_lag=1\ninnodb_max_purge_lag_delay=0\n", frozenset({"mysql"})),
+        Forced("lock", lock, family="mysql"),
+        Forced("row_locks", row_locks, needs=frozenset({"insert_benchmark"}), family="mysql"),
+        Forced(
+            "purge",
+            purge,
+            "innodb_max_purge_lag=1\ninnodb_max_purge_lag_delay=0\n",
+            frozenset({"mysql"}),
+            family="mysql",
+        ),
         # A log of 100 MB, the default, has so little to flush that the rate hardly falls.
-        Forced("checkpoint", checkpoint, "innodb_redo_log_capacity=1G\n", frozenset({"mysql"})),
-        Forced("redo", redo, "innodb_flush_log_at_trx_commit=1\n", frozenset({"mysql", "gcc"})),
+        Forced("checkpoint", checkpoint, "innodb_redo_log_capacity=1G\n", frozenset({"mysql"}), family="mysql"),
+        Forced("redo", redo, "innodb_flush_log_at_trx_commit=1\n", frozenset({"mysql", "gcc"}), family="mysql"),
         Forced("storage_frozen", storage_frozen, needs=frozenset({"root"}), cause_name="storage"),
         Forced(
             "storage_throttled",
@@ -333,7 +342,8 @@ FORCED = {
             "innodb_flush_log_at_trx_commit=1\ninnodb_flush_method=O_DIRECT\n",
             frozenset({"root"}),
             "storage",
+            family="mysql",
         ),
-        Forced("memory", memory, needs=frozenset({"root", "swap"})),
+        Forced("memory", memory, needs=frozenset({"root", "swap"}), family="mysql"),
     )
 }

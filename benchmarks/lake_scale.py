@@ -1,7 +1,7 @@
 """The lake at the size of the first published comparison: bytes, seconds and memory of the questions of a post.
 
     python -m benchmarks.lake_scale --lakes <folder>            make the lakes, measure, write the page
-    python -m benchmarks.lake_scale --lakes <folder> --quick    a fiftieth, three dbms, print only
+    python -m benchmarks.lake_scale --lakes <folder> --quick    a 200th, two dbms, print only
     python -m benchmarks.lake_scale --lakes <folder> --many     only a lake of many runs: listing it and opening it
 
 Two lakes are made below the folder, one with all seconds and one with a tenth, and stay there to be used again. Each
@@ -387,7 +387,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lakes", type=Path, required=True, help="folder for the lakes: 12 GB")
     parser.add_argument("--scale", type=float, default=1.0, help="share of 40,000 seconds (default 1)")
-    parser.add_argument("--quick", action="store_true", help="a fiftieth, three dbms, one round, print only")
+    parser.add_argument("--quick", action="store_true", help="a 200th, two dbms, one round, print only")
     parser.add_argument("--many", action="store_true", help="only the lake of many runs")
     parser.add_argument("--runs", type=int, default=5000, help="how many runs it has (default 5000)")
     arguments = parser.parse_args()
@@ -397,7 +397,7 @@ def main() -> None:
         if not arguments.quick:
             write_section("many_runs", text, by="lake_scale")
         return
-    size = Size(scale=0.02, dbms=3) if arguments.quick else Size(scale=arguments.scale)
+    size = Size(scale=0.005, dbms=2) if arguments.quick else Size(scale=arguments.scale)
     tenth = replace(size, scale=size.scale / 10)
     lakes = [lake_of(arguments.lakes, each) for each in (tenth, size)]
     rounds: list[list[dict[str, float]]] = [[], []]

@@ -2,16 +2,17 @@
 
     python -m benchmarks.stall_causes                                 on the system's server; writes the page
     python -m benchmarks.stall_causes --build mysql-9.7 --into stall_causes_mysql    on another build, its own section
+    python -m benchmarks.stall_causes --build postgres-15 --into stall_causes_postgres    and of another family
     python -m benchmarks.stall_causes --each 2 --healthy 2 --print    a look at it
     python -m benchmarks.stall_causes --keep DIR --only lock          only measures, and keeps the runs: a part
     python -m benchmarks.stall_causes --keep DIR --again              the page, from runs that were kept
 
 A run of the Insert Benchmark, or of another workload, goes as fast as it can, and after every six seconds something
 happens for three (five with a busy neighbour): the server or its clients are stopped, others take the CPUs, a lock is
-held, the file system is frozen (benchmarks/injections.py). `ibench stalls` does not know of that. A dip that overlaps
-what was done is right if it has that cause. Injections with an even number are for fitting the thresholds of the rules,
-those with an odd number for judging them. Steps in which nothing is done, reads and writes, in memory and not, show
-how often a healthy step is blamed.
+held, the file system is frozen (benchmarks/injections.py; on PostgreSQL also what postgres_injections.py has).
+`ibench stalls` does not know of that. A dip that overlaps what was done is right if it has that cause. Injections with
+an even number are for fitting the thresholds of the rules, those with an odd number for judging them. Steps in which
+nothing is done, reads and writes, in memory and not, show how often a healthy step is blamed.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ import textwrap
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.injections import CGROUPS, FORCED, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, CaptureTarget, Forced
+from benchmarks import injections, postgres_injections
+from benchmarks.injections import CGROUPS, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, CaptureTarget, Forced
 from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.capture import session
@@ -45,10 +47,12 @@ from ibench_lib.runner.plan import plan_cell
 from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.servers.build import Build, release_of
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.store import reader
 from ibench_lib.workloads.workload import Step
 
 NAME = "stall_causes"
+FORCED = injections.FORCED | postgres_injections.FORCED
 BETWEEN_S, FIRST_S = 6.0, 6.0
 CLIENTS = 2
 HEALTHY_S = 8
@@ -99,8 +103,20 @@ LOADS = {
 
 TITLES = {"insert_benchmark": "Insert Benchmark", "tpcc": "TPC-C", "linkbench": "LinkBench"}
 
-MY_CNF = "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size={pool}\n{lines}"
-LINES = "innodb_flush_log_at_trx_commit=2\n"
+# By family: the file's name, its text, and what it has if nothing else needs other lines.
+OPTIONS = {
+    "mysql": (
+        "forced.cnf",
+        "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size={pool}\n{lines}",
+        "innodb_flush_log_at_trx_commit=2\n",
+    ),
+    # Nothing checkpoints or vacuums by itself meanwhile.
+    "postgres": (
+        "forced.postgres.conf",
+        "shared_buffers = {pool}B\nmax_wal_size = 8GB\ncheckpoint_timeout = 1h\nautovacuum = off\n{lines}",
+        "synchronous_commit = off\n",
+    ),
+}
 DISK_BYTES = 8 << 30
 
 
@@ -183,6 +199,12 @@ def slow_fsync(place: Workspace, build: Build) -> tuple[Build, Path]:
     return replace(build, environment={**build.environment, "LD_PRELOAD": str(library)}), switch
 
 
+def for_family(build: Build) -> dict[str, Forced]:
+    """What can be forced on servers of a build's family."""
+    family = flavour_of(build).family
+    return {name: forced for name, forced in FORCED.items() if forced.family in (None, family)}
+
+
 def missing(forced: Forced, build: Build, load: str) -> str | None:
     """Why something cannot be forced here."""
     lacks = {
@@ -191,6 +213,7 @@ def missing(forced: Forced, build: Build, load: str) -> str | None:
         "gcc": shutil.which("gcc") is None,
         "root": os.geteuid() != 0 or not Path("/dev/loop-control").exists() or not (CGROUPS / "blkio").is_dir(),
         "cpu groups": os.geteuid() != 0 or not (CGROUPS / "cpu").is_dir(),
+        "root user": os.geteuid() != 0,
         "swap": len(Path("/proc/swaps").read_text().splitlines()) < 2,
     }
     needed = sorted(need for need in forced.needs if lacks[need])
@@ -210,8 +233,8 @@ def run(
     }
     fragments = place.root / "configs"
     fragments.mkdir(exist_ok=True)
-    lines = LINES if forced is None else LINES + forced.my_cnf
-    (fragments / "forced.cnf").write_text(MY_CNF.format(pool=pool, lines=lines))
+    name, text, lines = OPTIONS[flavour_of(build).family]
+    (fragments / name).write_text(text.format(pool=pool, lines=lines + (forced.my_cnf if forced else "")))
     path = place.root / "forced.yaml"
     setup, workload = load.setup.format_map(known), load.workload.format_map(known)
     path.write_text(EXPERIMENT.format(build=build.label, clients=CLIENTS, setup=setup, workload=workload))
@@ -344,11 +367,12 @@ def main() -> None:
             measure(place, build, chosen)
         if chosen.keep and not chosen.again:
             return  # a part of the whole
-        left_out = {name: why for name, forced in FORCED.items() if (why := missing(forced, build, chosen.workload))}
+        mine = for_family(build)
+        left_out = {name: why for name, forced in mine.items() if (why := missing(forced, build, chosen.workload))}
         found, steps, blamed, versions = judge(place)
         each = max(map(len, found.values()), default=0)
         where = f"{TITLES[chosen.workload]} on {', '.join(sorted(versions))}"
-        text = report(where, each, found, left_out, steps, blamed)
+        text = report(where, each, found, left_out, steps, blamed, mine)
     print(text)
     if not chosen.print:
         write_section(chosen.into, text, by=NAME)
@@ -358,7 +382,7 @@ def measure(place: Workspace, build: Build, chosen: argparse.Namespace) -> None:
     """The runs that were asked for, each with a file that says when something was done."""
     runs: list[tuple[Forced | None, int, str]] = []
     for name in chosen.only.split(",") if chosen.only else []:
-        if not missing(FORCED[name], build, chosen.workload):
+        if name in for_family(build) and not missing(FORCED[name], build, chosen.workload):
             runs.append((FORCED[name], chosen.each, chosen.pool))
     load = LOADS[chosen.workload]
     for number, pool in zip(range(0, chosen.healthy, A_RUN), itertools.cycle(("1G", "64M")), strict=False):
@@ -376,8 +400,9 @@ def report(
     left_out: dict[str, str],
     healthy_steps: int,
     blamed: list[str],
+    known: Iterable[str] = FORCED,
 ) -> str:
-    """The section of the page."""
+    """The section of the page. `known` is what can be forced on such a server."""
     judged = [
         (FORCED[name].cause, label) for name, answers in found.items() for label, _ in answers[1::2] if label != NO_DIP
     ]
@@ -408,7 +433,7 @@ def report(
             *([""] if blamed else []),
             *(f"- {blame}" for blame in blamed),
         ]
-    absent = [name for name in FORCED if name not in found and name not in left_out]
+    absent = [name for name in known if name not in found and name not in left_out]
     if absent:
         lines += ["", *textwrap.wrap(f"Not measured in this round: {', '.join(absent)}.", 110)]
     if left_out:

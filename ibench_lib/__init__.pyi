@@ -90,6 +90,9 @@ from ibench_lib.show.purge_lag.sentences import dead_rows_statements as dead_row
 from ibench_lib.show.purge_lag.sentences import purge_lag_statements as purge_lag_statements
 from ibench_lib.show.purge_lag.tables import dead_rows_table as dead_rows_table
 from ibench_lib.show.purge_lag.tables import purge_lag_table as purge_lag_table
+from ibench_lib.show.recomputed.sentences import archive_statements as archive_statements
+from ibench_lib.show.recomputed.sentences import recomputed_statements as recomputed_statements
+from ibench_lib.show.recomputed.tables import recomputed_table as recomputed_table
 from ibench_lib.show.responses.charts import response_heat_chart as response_heat_chart
 from ibench_lib.show.responses.sentences import response_statements as response_statements
 from ibench_lib.show.responses.tables import response_time_table as response_time_table
@@ -125,13 +128,19 @@ from ibench_lib.store.reader import lake as lake
 from ibench_lib.store.reader import question as question
 from ibench_lib.store.reader import sql as sql
 from ibench_lib.workloads.insert_benchmark.results.charts import get_min_chart as get_min_chart
+from ibench_lib.workloads.insert_benchmark.results.charts import get_min_dead_rows_chart as get_min_dead_rows_chart
+from ibench_lib.workloads.insert_benchmark.results.statements import (
+    get_min_dead_rows_statements as get_min_dead_rows_statements,
+)
 from ibench_lib.workloads.insert_benchmark.results.statements import get_min_statements as get_min_statements
 from ibench_lib.workloads.insert_benchmark.results.statements import (
     insert_benchmark_statements as insert_benchmark_statements,
 )
 from ibench_lib.workloads.insert_benchmark.results.statements import mvcc_gc_statements as mvcc_gc_statements
+from ibench_lib.workloads.insert_benchmark.results.statements import settling_statements as settling_statements
 from ibench_lib.workloads.insert_benchmark.results.statements import step_statements as step_statements
 from ibench_lib.workloads.insert_benchmark.results.tables import deviations_table as deviations_table
+from ibench_lib.workloads.insert_benchmark.results.tables import get_min_dead_rows_table as get_min_dead_rows_table
 from ibench_lib.workloads.insert_benchmark.results.tables import get_min_table as get_min_table
 from ibench_lib.workloads.linkbench.results.charts import requesters_chart as requesters_chart
 from ibench_lib.workloads.linkbench.results.charts import response_by_throughput_chart as response_by_throughput_chart
@@ -158,6 +167,7 @@ from ibench_lib.workloads.sysbench.results.tables import sysbench_times_table as
 from ibench_lib.workloads.tpcc.results.charts import disk_throughput_chart as disk_throughput_chart
 from ibench_lib.workloads.tpcc.results.charts import notpm_chart as notpm_chart
 from ibench_lib.workloads.tpcc.results.charts import server_cpu_chart as server_cpu_chart
+from ibench_lib.workloads.tpcc.results.statements import deck_statements as deck_statements
 from ibench_lib.workloads.tpcc.results.statements import notpm_statements as notpm_statements
 from ibench_lib.workloads.tpcc.results.statements import tpcc_statements as tpcc_statements
 from ibench_lib.workloads.tpcc.results.statements import transaction_statements as transaction_statements

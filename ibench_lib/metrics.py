@@ -68,7 +68,7 @@ COMMON = (
     Metric("duration_s", "T", "s", "neither", ",.1f", "wall time of the step", "time", value=None),
     Metric(
         "throughput", "throughput", "/s", "higher", ",.0f",
-        "operations of the step's main family / T", "rate", applies="NOT w.has_rates",
+        "operations of the step's main family / T", "rate", applies="NOT w.has_rates", publishable=True,
     ),
     Metric(
         "rate_p50", "rate p50", "/s", "higher", ",.0f",
@@ -137,9 +137,12 @@ COMMON = (
     ),
     Metric(
         "csps", "context switches/s", "switches/s", "neither", ",.0f",
-        "context switches of the host per second", "cost",
+        "context switches of the host per second", "cost", publishable=True,
     ),
-    Metric("cpups", "CPU", "%", "neither", ".1f", "user and system CPU of the host; 100 is all of it", "cost"),
+    Metric(
+        "cpups", "CPU", "%", "neither", ".1f",
+        "user and system CPU of the host; 100 is all of it", "cost", publishable=True,
+    ),
     Metric(
         "cspq", "context switches/op", "switches", "lower", ".3f",
         "context switches of the host per operation", "cost",

@@ -386,8 +386,8 @@ OUTCOMES = Table(
 
 PROBES = Table(
     "probes",
-    "One row per query that is timed by itself: each client's get_min probe before each step, and the "
-    "deleters' re-reads.",
+    "One row per query that is timed by itself: each client's get_min probe before each step, the planning of its "
+    "first DELETE, and the deleters' re-reads.",
     ("run_id", "step_id", "client", "probe", "start_s"),
     (
         *_OF_STEP,
@@ -396,11 +396,14 @@ PROBES = Table(
             "probe",
             "string",
             "",
-            "get_min: the first SELECT min(transactionid) of the step; min_reread: the same query during the step",
+            "get_min: the first SELECT min(transactionid) of the step; min_reread: the same query during the step; "
+            "plan_delete: planning the first DELETE after get_min, of servers that say what it costs",
         ),
         Column("start_s", "float64", "s", "when it was sent, on the run's clock"),
-        Column("seconds", "float64", "s", "sent to answered"),
-        Column("result", "int64", "", "the value; NULL for an empty table", True),
+        Column("seconds", "float64", "s", "sent to answered; of plan_delete the time that the server says"),
+        Column(
+            "result", "int64", "", "the value, of plan_delete the blocks read for it; NULL where there is none", True
+        ),
     ),
 )
 
@@ -608,7 +611,9 @@ THREAD_SAMPLES = Table(
         _TICK,
         _T_S,
         Column("seconds", "float64", "s", "length of the interval"),
-        Column("name", "string", "", "name of the threads, without a number at its end; empty for all threads"),
+        Column(
+            "name", "string", "", "name of the threads, or what their process does; without a number; empty for all"
+        ),
         Column("threads", "int32", "", "threads of this name, now"),
         Column("cpu_s", "float64", "s", "CPU that they used in the interval"),
         Column("queued_s", "float64", "s", "time in the interval that they were ready to run and had no CPU"),

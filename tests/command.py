@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +39,37 @@ def ibench(
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return subprocess.CompletedProcess(["ibench", *arguments], code, out.getvalue(), err.getvalue())
+
+
+_WATCHED = """
+import json, sys
+started = []
+def watch(event, given):
+    if event == "subprocess.Popen":
+        started.append([str(word) for word in given[1]])
+sys.addaudithook(watch)
+sys.argv[0] = "ibench"
+from ibench_lib.cli import main
+try:
+    main.main()
+except SystemExit:
+    pass
+print(json.dumps([sorted(sys.modules), started]))
+"""
+
+
+def watched(workspace: Workspace, *arguments: str, **environment: str) -> tuple[set[str], list[list[str]]]:
+    """Run `ibench` in a process of its own: the modules that it has imported, and the commands that it has started."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCHED, *arguments],
+        env={**os.environ, "IBENCH_HOME": str(workspace.root), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not done.stderr, done.stderr
+    modules, started = json.loads(done.stdout.splitlines()[-1])
+    return set(modules), started
 
 
 def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:

@@ -201,12 +201,14 @@ HOME_OF_MYSQL = (
     "families/mysql/*",
     "client/mysql/*",
     "workloads/*/statements/mysql.py",
+    "workloads/sysbench/servers/mysql.py",
     "servers/sources/*",
     "importers/tpcc_mysql.py",
 )
 STILL_NAMES_MYSQL = """
     analysis/explain.py base/mysql.py cli/config.py cli/project.py cli/servers.py configs/resolve.py
-    importers/iibench.py importers/layout.py importers/stored_names.py workloads/sysbench/program.py
+    importers/iibench.py importers/layout.py importers/option_files.py importers/stored_names.py
+    importers/sysbench.py workloads/sysbench/program.py
     metrics.py runner/description.py runner/preflight.py
     schema.py server_figures.py servers/catalogue.py
     servers/find.py servers/flavours/flavour.py servers/inspection.py servers/on_this_machine.py servers/remote.py
@@ -216,7 +218,7 @@ STILL_NAMES_MYSQL = """
     workloads/insert_benchmark/options.py workloads/insert_benchmark/results/sql/workload.sql
     workloads/insert_benchmark/results/statements.py workloads/insert_benchmark/workers.py
     workloads/insert_benchmark/workload.py workloads/linkbench/options.py workloads/linkbench/requester.py
-    workloads/linkbench/tables.py workloads/sysbench/client.py workloads/sysbench/options.py
+    workloads/linkbench/tables.py workloads/sysbench/options.py
     workloads/tpcc/options.py workloads/tpcc/profiles.py workloads/tpcc/results/tables.py
     workloads/tpcc/tables.py workloads/workload.py
 """

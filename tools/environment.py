@@ -83,7 +83,7 @@ def bring_compiler():
 
 def core():
     """Whether the client has its compiled core, in a few words."""
-    program = "from ibench_lib.client.mysql.compiled import found; print(found().why)"
+    program = "from ibench_lib.client.mysql.connection_core import found; print(found().why)"
     try:
         done = subprocess.run([VENV_PYTHON, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, check=False)
     except OSError:

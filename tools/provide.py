@@ -15,7 +15,7 @@ from ibench_lib.servers import catalogue, registry
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources.apt import install_mariadb
 from ibench_lib.servers.sources.fetch import check_sha256, run_client
-from ibench_lib.workloads.sysbench.program import VARIABLE, install_sysbench, sysbench_here
+from ibench_lib.workloads.sysbench.program import VARIABLE, install_sysbench, program_here
 
 # tests/conftest.py hands what is unpacked here to the tests
 PLAYWRIGHT_LIBRARIES = "playwright-libraries"
@@ -87,9 +87,9 @@ def axe() -> None:
 
 
 def sysbench() -> None:
-    if sysbench_here().found is None:
+    if program_here().found is None:
         if os.environ.get(VARIABLE):  # the user has named one: installing another would hide the mistake
-            raise IbenchError(sysbench_here().why, hint=f"unset {VARIABLE}, or set it to the program")
+            raise IbenchError(program_here().why, hint=f"unset {VARIABLE}, or set it to the program")
         print("ibench: no sysbench here; getting it with apt", flush=True)
         print(f"ibench: {install_sysbench(workspace())}")
 

@@ -191,7 +191,7 @@ def _release_order(points: pl.DataFrame) -> dict[str, tuple[Any, ...]]:
                 f"build {build!r:.80} has version {version!r:.80}, which has no place in the order of releases",
                 hint="leave that build out, or name its runs as a stream: ibench changes --stream EXPERIMENT",
             )
-        order[build] = (*release, build)
+        order[build] = (release, build)
     return order
 
 

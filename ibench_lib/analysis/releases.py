@@ -1,4 +1,4 @@
-"""The place of a release in the order of its flavour: the first three numbers of its version; and when it appeared."""
+"""The place of a release in the order of its flavour: the first numbers of its version; and when it appeared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
-Release = tuple[int, int, int]
+Release = tuple[int, ...]
+"""Three numbers, or two of a server whose releases of one line differ in the second: PostgreSQL since 10."""
+
+_OF_TWO = 10
+"""The first number from which on a version of two numbers is whole."""
 
 _DATES = Path(__file__).with_suffix(".csv")
 
@@ -17,12 +21,12 @@ _NUMBERS = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6})(?!\d)|(?!\.?\d))")
 
 
 def release_of(version: str | None) -> Release | None:
-    """(10, 11, 19) of 10.11.19-MariaDB, (9, 7, 0) of 9.7; None for a version that has no place in the order."""
+    """(10, 11, 19) of 10.11.19-MariaDB, (9, 7, 0) of 9.7, (15, 20) of 15.20; None for one that has no place."""
     match = _NUMBERS.match(version or "")
     if match is None:
         return None
     major, minor, patch = (int(number or 0) for number in match.groups())
-    return major, minor, patch
+    return (major, minor) if match[3] is None and major >= _OF_TWO else (major, minor, patch)
 
 
 def release_text(release: Release) -> str:
@@ -32,11 +36,11 @@ def release_text(release: Release) -> str:
 
 def is_next(before: Release, after: Release) -> bool:
     """Whether no release lies between two: the second is the next patch of the same series."""
-    return before[:2] == after[:2] and after[2] == before[2] + 1
+    return before[:-1] == after[:-1] and after[-1] == before[-1] + 1
 
 
 def line_text(release: Release) -> str:
-    """The release line that a release belongs to: 10.11 of (10, 11, 19)."""
+    """The release line that a release belongs to: 10.11 of (10, 11, 19), 15 of (15, 20)."""
     return release_text(release).rpartition(".")[0]
 
 

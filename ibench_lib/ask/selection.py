@@ -17,7 +17,7 @@ from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import answer_of
 from ibench_lib.base import interactive
-from ibench_lib.base.wording import NOT_MEASURED, count, suggestion
+from ibench_lib.base.wording import NOT_MEASURED, PROTOCOLS, count, suggestion
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import workspace
 from ibench_lib.store import catalogue, reader
@@ -217,7 +217,7 @@ def choose(
     """
     interactive.complete(r"\.ask\(\s*['\"](\w*)", lambda: sorted(catalogue.questions()))
     runs, dbms, setups, steps, exclude = map(_list, (runs, dbms, setups, steps, exclude))
-    dbms = list(map(_without_origin, dbms))
+    dbms = list(map(_plain, dbms))
     repeats = [repeats] if isinstance(repeats, int) else repeats
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
@@ -270,7 +270,7 @@ def choose(
     cells = everything.runs.sort("dbms_position")
     _check("step", steps, everything.ask("steps")["step"], f"in any run of {what}")
     if base not in cells["dbms"]:
-        base = next((name for name in cells["dbms"] if _without_origin(name) == _without_origin(base)), base)
+        base = next((name for name in cells["dbms"] if _plain(name) == _plain(base)), base)
     several = chosen_bases(cells.select("dbms", "build", "config").unique(maintain_order=True).rows(), base)
     if several is None:
         _check("base", [base], pl.concat([cells["dbms"], cells["config"]]), f"in any run of {what}")
@@ -289,10 +289,10 @@ def chosen(parameters: Mapping[str, Any]) -> Selection:
     return choose(reader.lake(), **{name: parameters[name] for name in taken & parameters.keys()})
 
 
-def _without_origin(name: str) -> str:
-    """The name of a dbms without "(imported)" or "(published)", which it ends in wherever it is shown."""
-    for origin in NOT_MEASURED:
-        name = name.removesuffix(f" ({origin})")
+def _plain(name: str) -> str:
+    """The name of a dbms without "(imported)", "(published)" and its protocol, which it ends in where it is shown."""
+    for addition in (*NOT_MEASURED, *PROTOCOLS):
+        name = name.removesuffix(f" ({addition})")
     return name
 
 

@@ -4,8 +4,8 @@ YAML 1.2 rules (NO is a name, 12:30 a string, and so is a date); duplicate keys 
 with a leading zero, because readers disagree about them. `load` raises the caller's error class with all problems at
 once.
 
-A file is looked through as a stream of events before anything is built from it: what is nested too deeply, repeats
-itself without end or is too large is refused there, in time that grows with the part that was read.
+A file is parsed once. What is nested too deeply, repeats itself without end or is too large is refused on the way, in
+time that grows with the part that was read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -21,8 +22,16 @@ from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    Event,
+    MappingStartEvent,
+    ScalarEvent,
+)
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.parser import Parser
 
 from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.base.wording import count, suggestion
@@ -58,8 +67,10 @@ def load(
     """
     text = _read(path, error)
     try:
-        problem = _too_much(text)
-        root = YAML(typ="rt").compose(text) if problem is None else None
+        root, constructor = _parsed(text)
+    except _TooMuch as cause:
+        line, problem = cause.args
+        raise error(f"{path}:{line}: {problem}") from None
     except MarkedYAMLError as cause:
         line = cause.problem_mark.line + 1 if cause.problem_mark else 1
         raise error(f"{path}:{line}: not valid YAML: {cause.problem}") from cause
@@ -67,13 +78,11 @@ def load(
         raise error(f"{path}:1: not valid YAML: {' '.join(str(cause).split())}") from cause
     except Exception as cause:  # whatever a text can do to a parser is that text's fault
         raise error(f"{path}:1: not valid YAML: {type(cause).__name__}") from cause
-    if problem is not None:
-        raise error(f"{path}:{problem[0]}: {problem[1]}")
     if not isinstance(root, MappingNode):
         raise error(f"{path}:1: expected a mapping of keys to values")
     problems = [f"{path}:{line}: {problem}" for line, problem in _refused(root)]
     if not problems:
-        content = _values(text, path, error)
+        content = _values(constructor, root, path, error)
         chosen: type[Model] = model if isinstance(model, type) else model(content)
         try:
             return chosen.model_validate(content), text
@@ -90,7 +99,7 @@ def load(
 
 def lines_of_keys(text: str, location: Location) -> list[int]:
     """The lines of the keys of a mapping of a document that `load` has accepted, by its location; none if absent."""
-    node = YAML(typ="rt").compose(text)
+    node, _ = _parsed(text)
     for part in location:
         values = node.value if isinstance(part, int) else {name.value: value for name, value in node.value}
         if isinstance(part, str) and part not in values:
@@ -101,7 +110,7 @@ def lines_of_keys(text: str, location: Location) -> list[int]:
 
 def line_at(text: str, location: Location) -> int:
     """The line of what stands at a location of a document that `load` has accepted."""
-    return _locate(YAML(typ="rt").compose(text), location)[0]
+    return _locate(_parsed(text)[0], location)[0]
 
 
 def _read(path: Path, error: type[UsageError]) -> str:
@@ -114,12 +123,19 @@ def _read(path: Path, error: type[UsageError]) -> str:
         raise error(f"{path}:1: {cause}") from cause
 
 
-def _values(text: str, path: Path, error: type[UsageError]) -> Any:
+@lru_cache(maxsize=4)  # lines are asked for one by one
+def _parsed(text: str) -> tuple[Any, SafeConstructor]:
+    """The root of a document, None for an empty text, and what makes values of it. Raises YAMLError and _TooMuch."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Parser, yaml.Constructor = _BoundedParser, _DatesAreTexts
+    return yaml.compose(text), yaml.constructor
+
+
+def _values(constructor: SafeConstructor, root: Node, path: Path, error: type[UsageError]) -> Any:
     try:
-        yaml = YAML(typ="safe", pure=True)
-        yaml.Constructor = _DatesAreTexts
-        return yaml.load(text)
-    except Exception as cause:  # as above: such as a date that is none
+        return constructor.construct_document(root)
+    except Exception as cause:  # as above: such as a number that is none
+        _parsed.cache_clear()  # what makes values has stopped on the way, and would go on there
         raise error(f"{path}:1: not valid YAML: {type(cause).__name__}: {str(cause)[:80].splitlines()[0]}") from cause
 
 
@@ -140,44 +156,58 @@ class _Open:
     children: int = 0
 
 
-def _too_much(text: str) -> tuple[int, str] | None:
-    """(line, problem) of the first thing that would take too long or too much to build. Raises YAMLError."""
-    under_way: list[_Open] = []
-    sizes: dict[str, int] = {}
-    total = 0
-    for event in YAML(typ="safe", pure=True).parse(text):
-        line = event.start_mark.line + 1
+class _TooMuch(Exception):
+    """What would take too long or too much to build: its line, and the problem."""
+
+
+class _BoundedParser(Parser):
+    """A parser that raises _TooMuch at the event at which a text becomes too much, before a node is made of it."""
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        self._under_way: list[_Open] = []
+        self._sizes: dict[str, int] = {}
+        self._total = 0
+
+    def get_event(self) -> Event:
+        event: Event = super().get_event()
+        if problem := self._too_much(event):
+            raise _TooMuch(event.start_mark.line + 1, problem)
+        return event
+
+    def _too_much(self, event: Event) -> str | None:
+        under_way, sizes = self._under_way, self._sizes
         if isinstance(event, CollectionEndEvent):
             ended = under_way.pop()
             if ended.anchor is not None:
                 sizes[ended.anchor] = ended.nodes
             if under_way:
                 under_way[-1].nodes += ended.nodes
-            continue
+            return None
         if not isinstance(event, AliasEvent | ScalarEvent | CollectionStartEvent):
-            continue  # begin and end of stream and document
+            return None  # begin and end of stream and document
         if under_way:
             parent = under_way[-1]
             if parent.is_mapping and parent.children % 2 == 0 and not isinstance(event, ScalarEvent):
-                return line, "a key must be a plain word or text"
+                return "a key must be a plain word or text"
             parent.children += 1
         nodes = 1
         if isinstance(event, AliasEvent):
             if any(collection.anchor == event.anchor for collection in under_way):
-                return line, f"alias *{event.anchor:.40} refers to a node that contains it"
+                return f"alias *{event.anchor:.40} refers to a node that contains it"
             nodes = sizes.get(event.anchor, 1)
         elif isinstance(event, ScalarEvent) and event.anchor is not None:
             sizes[event.anchor] = 1
-        total += nodes
-        if total > MOST_NODES:
-            return line, f"over {MOST_NODES:,} values, counting those that aliases stand for"
+        self._total += nodes
+        if self._total > MOST_NODES:
+            return f"over {MOST_NODES:,} values, counting those that aliases stand for"
         if isinstance(event, CollectionStartEvent):
             if len(under_way) == MOST_LEVELS:
-                return line, f"nested over {MOST_LEVELS} levels deep"
+                return f"nested over {MOST_LEVELS} levels deep"
             under_way.append(_Open(event.anchor, isinstance(event, MappingStartEvent)))
         elif under_way:
             under_way[-1].nodes += nodes
-    return None
+        return None
 
 
 def _unusable(value: str, plain: bool) -> str | None:

@@ -10,6 +10,9 @@ MOST_NAMED = 3
 NOT_MEASURED = {"published": "published figures", "imported": "imported logs"}
 """What runs have that were not measured here, by the origin of the run."""
 
+PROTOCOLS = {"text": "statements as text", "prepared": "prepared statements"}
+"""How clients send statements, by what runs call it."""
+
 _MOST_KNOWN = 12
 
 

@@ -8,13 +8,17 @@ import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psutil
-
+from ibench_lib.base.later import later
 from ibench_lib.capture.limit_facts import limit_facts
 from ibench_lib.capture.storage_facts import read, storage_class, storage_facts
 from ibench_lib.paths import nearest_existing
+
+if TYPE_CHECKING:
+    import psutil
+else:
+    psutil = later("psutil")  # a plan names the class of this host, and often needs nothing else of it
 
 _HERE = Path(__file__).resolve().parent
 _CPU = Path("/sys/devices/system/cpu")

@@ -2,6 +2,7 @@
 
 perf counts all the time and says once a second by how much its counters grew. If the processor has fewer counters than
 are asked for, each counts for a part of the time, and perf scales its figure; `running` says how large that part was.
+All processes of a server count, also those that it starts later.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import IO, Any, ClassVar
 
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
+from ibench_lib.capture.proc import children_of, with_all_of
 
 EVENTS = {
     "instructions": "instructions",
@@ -73,12 +75,27 @@ class PerfCounters(Collector):
         pid = self.scene.server_pid()
         if pid is None:
             raise Unavailable("the server is remote: perf counts what processes of this host do")
-        argv = ["perf", "stat", "-x,", "-e", ",".join(EVENTS), "-p", str(pid), "--", "sleep", str(_PROBE_S)]
-        run = subprocess.run(
-            tethered(argv), env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_GRACE_S
-        )
-        said = run.stderr.decode(errors="replace")
-        if run.returncode != 0:
+
+        def count(processes: list[int]) -> tuple[int, str]:
+            argv = [
+                "perf",
+                "stat",
+                "-x,",
+                "-e",
+                ",".join(EVENTS),
+                "-p",
+                _listed(processes),
+                "--",
+                "sleep",
+                str(_PROBE_S),
+            ]
+            run = subprocess.run(
+                tethered(argv), env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_GRACE_S
+            )
+            return run.returncode, run.stderr.decode(errors="replace")
+
+        status, said = with_all_of(pid, count)
+        if status != 0:
             raise Unavailable(
                 f"perf is not permitted to count the server's process: {_first_line(said)}; run as root, or set the"
                 " kernel's perf_event_paranoid to 1 or lower"
@@ -118,7 +135,9 @@ class PerfCounters(Collector):
     def _start(self, pid: int) -> None:
         self._starts += 1
         path = self.scene.scratch / f"counters-{self._starts}.csv"
-        argv = ["perf", "stat", "-I", "1000", "-x,", "-e", ",".join(EVENTS), "-p", str(pid)]
+        # It goes on with what these start: a child that a process has later counts as a part of it.
+        processes = _listed([pid, *children_of(pid)])
+        argv = ["perf", "stat", "-I", "1000", "-x,", "-e", ",".join(EVENTS), "-p", processes]
         self._output = open(path, "w+b")  # noqa: SIM115  (read as long as perf writes it)
         self._process = subprocess.Popen(
             tethered(["nice", "-n", _NICE, *argv]), env=self._environment, stdin=subprocess.DEVNULL,
@@ -204,6 +223,10 @@ def interval(events: dict[str, EventCount], t_s: float, seconds: float) -> dict[
 def _idle(events: dict[str, EventCount]) -> bool:
     """Whether no event at all was counted: not that one had no turn on the processor's counters."""
     return all(one.value is None for one in events.values())
+
+
+def _listed(processes: Iterable[int]) -> str:
+    return ",".join(map(str, processes))
 
 
 def _first_line(text: str) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 _AT_ONCE = 1 << 16
 _CHILDREN = "/proc/{pid}/task/{pid}/children"
 _PARENT = 1  # of /proc/<pid>/stat, from the field after the name
+_TITLE = re.compile(r"[\w.-]+: (?P<does>\S.*)")
+_FROM_WHERE = re.compile(r"[\[(]")
+_NUMBER = re.compile(r"\s*\d+$")
+_ATTEMPTS = 3
 
 
 class ProcFile:
@@ -66,6 +71,38 @@ def threads_of(pid: int, children: Iterable[int]) -> Iterator[str]:
         except OSError:
             if process == pid:
                 raise
+
+
+def with_all_of(pid: int, act: Callable[[list[int]], tuple[int, str]]) -> tuple[int, str]:
+    """What `act` returns of a process and its children, a status and what was said.
+
+    It is done again, three times in all, if it fails while one of them ends, as short ones do at any time.
+    """
+    for last in (*[False] * (_ATTEMPTS - 1), True):
+        processes = [pid, *children_of(pid)]
+        status, said = act(processes)
+        if status == 0 or last or all(os.path.exists(f"/proc/{process}") for process in processes):
+            break
+    return status, said
+
+
+def role_of(pid: int, database: str) -> str | None:
+    """What a process does by its own title, such as `postgres: autovacuum worker <database>`; None if it has none.
+
+    A process whose title says where its client is has the role `connections`.
+    """
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+            title = file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return None  # it has ended
+    match = _TITLE.fullmatch(title)
+    if match is None:
+        return None
+    does = match["does"]
+    if _FROM_WHERE.search(does):
+        return "connections"
+    return _NUMBER.sub("", does.removesuffix(f" {database}")) or None
 
 
 @cache

@@ -1,6 +1,7 @@
 """Where the server spends its CPU: perf samples its stacks for some seconds at intervals, where the experiment asks.
 
-Only recording happens during the load, at a low priority; what was recorded is folded after it.
+Only recording happens during the load, at a low priority; what was recorded is folded after it. Of a server of several
+processes all are sampled, also those that it starts meanwhile, and each is called by what its title says it does.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -20,16 +21,20 @@ from typing import ClassVar
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.collector import CaptureTarget, Collector, Emit, Unavailable
 from ibench_lib.capture.options import CaptureOptions, Profile
+from ibench_lib.capture.proc import children_of, role_of, with_all_of
 from ibench_lib.capture.threads import group
 
-_HEADER = re.compile(r"(?P<comm>\S.*?)\s+(?P<event>[\w-]+)(?::\w*)*:\s*")
+_HEADER = re.compile(r"(?P<comm>\S.*?)\s+(?P<pid>\d+)\s+(?P<event>[\w-]+)(?::\w*)*:\s*")
 _FRAME = re.compile(r"\s+[0-9a-f]+ (?P<function>.+?)(?: \((?P<library>[^()]*(?:\([^()]*\))?[^()]*)\))?")
 _LOST = re.compile(r".*\bPERF_RECORD_LOST(?:_SAMPLES)?\b.*\blost (?P<lost>\d+)")
 _UNKNOWN = "[unknown]"
-# perf runs this while it samples: the time of the process's CPU is read at both ends of just what is sampled. The
-# end of the run ends it early, and its `sleep` with it.
-_WHILE = """read -r a </proc/$0/stat; sleep $1 & trap "kill $!" TERM INT; wait $!; read -r b </proc/$0/stat
-printf "%s\\n%s\\n" "$a" "$b" """
+# perf runs this while it samples: the time of the CPU is read at both ends of just what is sampled, of the server's
+# process and its children. The end of the run ends it early, and its `sleep` with it.
+_WHILE = """look() { c=; read -r c </proc/$0/task/$0/children
+for p in $0 $c; do read -r l </proc/$p/stat && echo "$l"; done; echo .; }
+look 2>/dev/null; sleep $1 & trap "kill $!" TERM INT; wait $!; look 2>/dev/null"""
+_LOOKED = "."
+_STAT = re.compile(r"(?P<pid>\d+) \(.*\) \S(?: -?\d+){10}(?P<own>(?: \d+){2})(?P<ended>(?: -?\d+){2}) .*")
 _PROBE_S = 0.1
 # Not the lowest: starting takes perf 0.2 s of CPU, which at 19 take it more than 10 s while a load uses all cores.
 _NICE = "10"
@@ -44,6 +49,7 @@ class _Recording:
     t_s: float
     path: Path
     cpu_s: float | None
+    roles: Mapping[int, str]
 
 
 class PerfProfile(Collector):
@@ -91,20 +97,22 @@ class PerfProfile(Collector):
         if pid is None:
             raise ProcessLookupError("the server has no process now")
         path = self.scene.scratch / f"{tick}.perf"
+        roles = self._roles(pid)
         status, output = self._record(self._event, pid, path, self._options.seconds)
         if self.stopping.is_set():  # it was cut short: nobody knows how long it sampled
             path.unlink(missing_ok=True)
         elif status != 0 or not path.is_file():
             raise OSError(f"perf record: {_first_line(output)}")
         else:
-            self._recordings.append(_Recording(tick, now_s(), path, _cpu_between(output)))
+            roles |= self._roles(pid)  # of those that it has started meanwhile
+            self._recordings.append(_Recording(tick, now_s(), path, _cpu_between(output), roles))
 
     def close(self) -> None:
         """Fold what was recorded."""
         failed: list[str] = []
         stacks = 0
         for recording in self._recordings:
-            what = ["--no-inline", "--show-lost-events", "-F", "comm,event,ip,sym,dso"]
+            what = ["--no-inline", "--show-lost-events", "-F", "comm,pid,event,ip,sym,dso"]
             argv = ["perf", "script", *what, "-i", str(recording.path)]
             status, text = self._run(argv, _FOLD_S)
             recording.path.unlink(missing_ok=True)
@@ -113,7 +121,7 @@ class PerfProfile(Collector):
                 continue
             lines = text.splitlines()
             lost = lost_samples(lines)
-            for stack, samples in sorted(folded(lines).items()):
+            for stack, samples in sorted(folded(lines, recording.roles).items()):
                 stacks += 1
                 self.emit(
                     "profile_stacks",
@@ -133,12 +141,21 @@ class PerfProfile(Collector):
         if failed:
             self.null_reasons["profile_stacks"] = "; ".join(failed)
 
+    def _roles(self, pid: int) -> dict[int, str]:
+        """What the processes that the server has started do, as far as they say it."""
+        roles = {child: role_of(child, self.scene.database) for child in children_of(pid)}
+        return {child: role for child, role in roles.items() if role is not None}
+
     def _record(self, event: str, pid: int, path: Path, seconds: float) -> tuple[int, str]:
         frequency = str(self._options.frequency)
-        what = ["-e", event, "-F", frequency, "-g", "-p", str(pid)]
-        argv = ["perf", "record", "-q", "-B", *what, "-o", str(path), "--"]
-        argv += ["sh", "-c", _WHILE, str(pid), str(seconds)]
-        return self._run(argv, seconds + _GRACE_S, stoppable=True)
+
+        def record(processes: list[int]) -> tuple[int, str]:
+            what = ["-e", event, "-F", frequency, "-g", "-p", ",".join(map(str, processes))]
+            argv = ["perf", "record", "-q", "-B", *what, "-o", str(path), "--"]
+            argv += ["sh", "-c", _WHILE, str(pid), str(seconds)]
+            return self._run(argv, seconds + _GRACE_S, stoppable=True)
+
+        return with_all_of(pid, record)
 
     def _run(self, argv: list[str], timeout_s: float, *, stoppable: bool = False) -> tuple[int, str]:
         """Exit status, and what was written. Out of the way of the load, and gone with us. Its CPU is counted.
@@ -173,12 +190,13 @@ class PerfProfile(Collector):
             return process.returncode, file.read().decode(errors="replace")
 
 
-def folded(lines: Iterable[str]) -> Counter[str]:
-    """Stacks of `perf script -F comm,event,ip,sym,dso` with their number of samples.
+def folded(lines: Iterable[str], roles: Mapping[int, str] | None = None) -> Counter[str]:
+    """Stacks of `perf script -F comm,pid,event,ip,sym,dso` with their number of samples.
 
-    A sample is a line with the thread's name and the event, then its functions from the innermost out, then an empty
-    line. A stack of perf's own that has no function is the thread's name alone. A function without a name is
-    `[unknown]`, with the file name of its library where that is known: `[unknown] (libc.so.6)`.
+    A sample is a line with the thread's name, its process and the event, then its functions from the innermost out,
+    then an empty line. A process that is in `roles` has that name. A stack of perf's own that has no function is the
+    name alone. A function without a name is `[unknown]`, with the file name of its library where that is known:
+    `[unknown] (libc.so.6)`.
     """
     stacks: Counter[str] = Counter()
     comm: str | None = None
@@ -186,7 +204,7 @@ def folded(lines: Iterable[str]) -> Counter[str]:
     for line in [*lines, ""]:
         header = _HEADER.fullmatch(line)
         if header:
-            comm, functions = header["comm"], []
+            comm, functions = (roles or {}).get(int(header["pid"]), header["comm"]), []
         elif frame := _FRAME.fullmatch(line):
             functions.append(_named(frame["function"].strip(), frame["library"]))
         elif not line.strip() and comm is not None:
@@ -208,10 +226,23 @@ def _named(function: str, library: str | None) -> str:
 
 
 def _cpu_between(said: str) -> float | None:
-    """CPU seconds of the process between two lines of its /proc/<pid>/stat; None where it ended in between."""
-    matches = [re.fullmatch(r"\d+ \(.*\) \S(?: -?\d+){10} (\d+) (\d+) .*", line) for line in said.splitlines()]
-    ticks = [int(one[1]) + int(one[2]) for one in matches if one]
-    return (ticks[1] - ticks[0]) / os.sysconf("SC_CLK_TCK") if len(ticks) == 2 else None
+    """CPU seconds of a server between two looks at its processes, each with the /proc/<pid>/stat of all of them.
+
+    What a child has used that has ended is in its parent's. None where the server has ended in between.
+    """
+    looks: list[list[re.Match[str]]] = [[]]
+    for line in said.splitlines():
+        if line == _LOOKED:
+            looks.append([])
+        elif match := _STAT.fullmatch(line):
+            looks[-1].append(match)
+    before, after = looks[:2] if len(looks) == 3 else ([], [])
+    if not before or not after or before[0]["pid"] != after[0]["pid"]:
+        return None
+    ticks = [
+        sum(map(int, f"{look[0]['ended']} {' '.join(one['own'] for one in look)}".split())) for look in (before, after)
+    ]
+    return (ticks[1] - ticks[0]) / os.sysconf("SC_CLK_TCK")
 
 
 def _first_line(text: str) -> str:

@@ -6,11 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psutil
-
+from ibench_lib.base.later import later
 from ibench_lib.capture.block_device import device_below
+
+if TYPE_CHECKING:
+    import psutil
+else:
+    psutil = later("psutil")
 
 _BLOCK = Path("/sys/block")
 _KIB = 1024

@@ -1,17 +1,18 @@
 """The server's threads, once a second, by their name: CPU, and waiting for a CPU. From /proc/<pid>/task.
 
-Of a server of several processes they are those of all of them.
+Of a server of several processes they are those of all of them; those that it has started are called by what their
+titles say they do.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import Collector, Unavailable
-from ibench_lib.capture.proc import children_of, threads_of
+from ibench_lib.capture.proc import children_of, role_of, threads_of
 
 LEAST_NS = 1_000_000
 """What a name must have used or waited in an interval to have a row."""
@@ -32,22 +33,35 @@ class Threads(Collector):
             raise Unavailable("this kernel has no /proc/<pid>/schedstat (CONFIG_SCHED_INFO)")
         self._pid: int | None = None
         self._seen: dict[str, tuple[int, int]] = {}
+        self._roles: dict[int, str] = {}
         self._read_s: float | None = None
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
         pid = self.scene.server_pid()
         if pid != self._pid:
-            self._pid, self._seen, self._read_s = pid, {}, None
+            self._pid, self._seen, self._roles, self._read_s = pid, {}, {}, None
         if pid is None:
             raise ProcessLookupError("the server has no process now")
         t_s, before_s = now_s(), self._read_s
-        rows = self._grown(list(threads_of(pid, children_of(pid))))
+        children = children_of(pid)
+        roles = self._roles_of(children)
+        rows = self._grown(list(threads_of(pid, children)), roles)
         self._read_s = t_s
         if before_s is not None:  # of a first look nothing is known but how much there was since the thread's start
             for row in rows:
                 self.emit("thread_samples", tick=tick, t_s=t_s, seconds=t_s - before_s, **row)
 
-    def _grown(self, threads: Iterable[str]) -> list[dict[str, Any]]:
+    def _roles_of(self, children: Iterable[int]) -> dict[str, str]:
+        """What the processes that the server has started do, by their folders. A title is read until there is one."""
+        known = {}
+        for child in children:
+            role = self._roles.get(child) or role_of(child, self.scene.database)
+            if role is not None:
+                known[child] = role
+        self._roles = known
+        return {f"/proc/{child}": role for child, role in known.items()}
+
+    def _grown(self, threads: Iterable[str], roles: Mapping[str, str]) -> list[dict[str, Any]]:
         """What each name has used since the last look, and all of them together. `threads` are folders of /proc."""
         seen: dict[str, tuple[int, int]] = {}
         by_name: dict[str, list[int]] = {}
@@ -55,9 +69,11 @@ class Threads(Collector):
             try:
                 with open(f"{thread}/schedstat", "rb", buffering=0) as file:
                     used, queued = (int(part) for part in file.read().split()[:2])
-                # Read each time: a thread may be given its name, or another one, at any time.
-                with open(f"{thread}/comm", "rb", buffering=0) as file:
-                    name = group(file.read().decode(errors="replace"))
+                name = roles.get(thread.partition("/task/")[0], "")
+                if not name:
+                    # Read each time: a thread may be given its name, or another one, at any time.
+                    with open(f"{thread}/comm", "rb", buffering=0) as file:
+                        name = group(file.read().decode(errors="replace"))
             except OSError:
                 continue  # it ended in between
             seen[thread] = (used, queued)

@@ -9,18 +9,16 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import typer
 from rich.table import Table
 
 from ibench_lib.base import debian, extras
 from ibench_lib.base.chromium import find_chromium
-from ibench_lib.base.later import later
 from ibench_lib.base.locks import is_locked
 from ibench_lib.cli.output import out, safe
 from ibench_lib.client.driver import CoreState, core_of
@@ -29,15 +27,12 @@ from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing, workspace
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavours.flavour import every, flavour_of
 from ibench_lib.servers.sandbox_directory import FILES_MARKER, MARKER
-
-if TYPE_CHECKING:
-    from ibench_lib.workloads import workload as workloads
-else:
-    workloads = later("ibench_lib.workloads.workload")
+from ibench_lib.workloads import programs
 
 Status = Literal["ok", "missing", "warning"]
 
 LOW_DISK_BYTES = 2 * 1024**3
+_INITIALISER = "server initialiser"
 _OLDEST_PYTHON = (3, 11)
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)\s*(;?)", re.MULTILINE)
 
@@ -69,30 +64,29 @@ def doctor_command() -> None:
 
 def examine(workspace: Workspace) -> list[Finding]:
     """Make all checks, without changing anything. `missing` prevents work, `warning` does not."""
-    looks: list[Callable[[Workspace], Finding]] = [
-        _python,
-        _environment,
-        _client_core,
-        _server,
-        _initialiser,
-        _chromium,
-        _perf,
-        _apt,
-        _data_directory,
-        _disk,
-        _sandboxes,
+    return [
+        _python(),
+        _environment(),
+        _client_core(),
+        *_server(workspace),
+        _chromium(workspace),
+        _perf(),
+        _apt(),
+        _data_directory(workspace),
+        _disk(workspace),
+        _sandboxes(workspace),
+        *_programs(),
     ]
-    return [look(workspace) for look in looks] + _programs()
 
 
-def _python(workspace: Workspace) -> Finding:
+def _python() -> Finding:
     found = f"{platform.python_version()} at {sys.executable}"
     if sys.version_info[:2] >= _OLDEST_PYTHON:
         return Finding("python", "ok", found)
     return Finding("python", "missing", found, "install Python 3.11 or later, then: make demo")
 
 
-def _environment(workspace: Workspace) -> Finding:
+def _environment() -> Finding:
     lock = SOURCE_ROOT / "requirements.lock"
     if not lock.is_file():
         has = extras.installed()
@@ -138,7 +132,7 @@ def _version_in_its_file(name: str) -> str | None:
         return None
 
 
-def _client_core(workspace: Workspace) -> Finding:
+def _client_core() -> Finding:
     of_drivers = dict.fromkeys(core_of(driver) for driver in sorted({flavour.driver for flavour in every()}))
     # Of a driver that no core is for, there is nothing to say.
     states = [state for state in of_drivers if state != CoreState("Python")] or list(of_drivers)
@@ -150,23 +144,24 @@ def _client_core(workspace: Workspace) -> Finding:
     return Finding("client core", "ok", ", ".join(state.name for state in states))
 
 
-def _server(workspace: Workspace) -> Finding:
+def _server(workspace: Workspace) -> list[Finding]:
+    """The build `system`, whose binary is asked once, and what initialises its data directory."""
     try:
         build = find_system(workspace)
     except IbenchError as error:
-        return Finding("server", "missing", error.what, error.hint or "ibench servers install")
-    return Finding("server", "ok", f"{build.flavour} {build.version} at {build.command[-1]} ({build.source})")
-
-
-def _initialiser(workspace: Workspace) -> Finding:
-    """MySQL initialises its data directory itself; MariaDB needs a script that some packages leave out."""
-    name = "server initialiser"
+        server = Finding("server", "missing", error.what, error.hint or "ibench servers install")
+        return [server, _initialiser_lacks(error)]
+    server = Finding("server", "ok", f"{build.flavour} {build.version} at {build.command[-1]} ({build.source})")
     try:
-        build = find_system(workspace)
+        # MySQL does it itself; MariaDB needs a script that some packages leave out.
         command = flavour_of(build).initialise_command(build, Path("options.cnf"), Path("datadir"), [])
     except IbenchError as error:
-        return Finding(name, "missing", error.what, "ibench servers install")
-    return Finding(name, "ok", command[0])
+        return [server, _initialiser_lacks(error)]
+    return [server, Finding(_INITIALISER, "ok", command[0])]
+
+
+def _initialiser_lacks(error: IbenchError) -> Finding:
+    return Finding(_INITIALISER, "missing", error.what, "ibench servers install")
 
 
 def _chromium(workspace: Workspace) -> Finding:
@@ -179,7 +174,7 @@ def _chromium(workspace: Workspace) -> Finding:
     return Finding("chromium", "ok", f"{version} at {program}")
 
 
-def _perf(workspace: Workspace) -> Finding:
+def _perf() -> Finding:
     program = shutil.which("perf")
     if program is None:
         return Finding(
@@ -193,17 +188,15 @@ def _perf(workspace: Workspace) -> Finding:
 
 def _programs() -> list[Finding]:
     """The programs that workloads drive."""
-    found = [(workload, workloads.program_of(workload)) for workload in map(workloads.find, workloads.known())]
     return [
         Finding(here.name, "ok", here.found)
         if here.found
-        else Finding(here.name, "warning", f"{here.why}; only `benchmark: {workload.name}` needs it", here.fix)
-        for workload, here in found
-        if here is not None
+        else Finding(here.name, "warning", f"{here.why}; only `benchmark: {workload}` needs it", here.fix)
+        for workload, here in programs.driven().items()
     ]
 
 
-def _apt(workspace: Workspace) -> Finding:
+def _apt() -> Finding:
     if not debian.has_apt():
         return Finding("apt", "warning", "not found; install servers and Chromium from elsewhere", "set IBENCH_BASEDIR")
     way = "packages are unpacked inside the project" if debian.privilege() is None else "packages can be installed"

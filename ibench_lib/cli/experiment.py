@@ -59,11 +59,14 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     from ibench_lib.runner.plan import plan_experiment
     from ibench_lib.runner.preflight import examine, require_program
     from ibench_lib.runner.space import require_space
+    from ibench_lib.servers.flavours.flavour import flavour_of
 
     loaded, place = load_experiment(experiment), workspace()
     require_program(loaded.workload, loaded.spec.workload)
     with ExperimentProgress(err, None) as progress:
         planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
+    for family in sorted({flavour_of(entry.build).family for entry in planned}):
+        require_program(loaded.workload, loaded.spec.workload, family)
     forecaster = Forecaster(place)
     table = Table("#", "cell", "server", "rows loaded", "disk", "time", "time based on", box=None, header_style="bold")
     forecasts = []
@@ -133,16 +136,16 @@ def _needs(forecasts: list[tuple[PlannedCell, Forecast]], most: int, place: Work
 def experiment_plan(experiment: File, only: Only = None, without: Except = None) -> None:
     """Show which cells will run, which are already done, and which have changed since they ran.
 
+    It does not ask the servers whether they know the options: `ibench experiment check` does, and `ibench run`.
+
     [bold]Example:[/] ibench experiment plan experiments/demo.yaml
     """
-    from ibench_lib.cli.progress import ExperimentProgress
     from ibench_lib.experiment.cells import load_experiment
     from ibench_lib.runner.forecast import Forecaster, total_s
     from ibench_lib.runner.plan import plan_experiment
 
     loaded, place = load_experiment(experiment), workspace()
-    with ExperimentProgress(err, None) as progress:
-        planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
+    planned = plan_experiment(loaded, place, only=only or (), without=without or (), fits=False)
     forecaster = Forecaster(place)
     words = {"done": "done", "new": "run", "changed": "run: changed", "again": "run again"}
     table = Table("#", "cell", "", "note", box=None, header_style="bold")

@@ -1,13 +1,15 @@
 """What a client needs of a server: a connection that sends commands and says what came back. No family of servers.
 
-A driver is a module with a function `connect`, as below; a server's flavour names it (`ServerControl.driver`). If some
-of it is compiled, it has a function `core_state` (`core_of`). Workloads and the runner know this protocol only. How a
-command becomes bytes on a wire is the driver's matter.
+A driver is a module with a class `Connection`, as below, and a function `connect` that makes one; a server's flavour
+names it (`ServerControl.driver`). If some of it is compiled, the module `<driver>_core` has a function `core_state`
+(`core_of`). Workloads and the runner know this protocol only. How a command becomes bytes on a wire is the driver's
+matter.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
 from types import ModuleType
@@ -240,6 +242,12 @@ def connect(
     return connection
 
 
+def family_of(driver: str) -> str:
+    """The family of servers that a driver speaks to. Raises DriverMissing."""
+    family: str = _module(driver).Connection.family
+    return family
+
+
 class CoreState(NamedTuple):
     """How a driver runs here. `name` is what a manifest says: compiled from which source, Python, or missing.
 
@@ -251,9 +259,13 @@ class CoreState(NamedTuple):
 
 
 def core_of(driver: str) -> CoreState:
-    """How a driver runs on this machine. Raises DriverMissing."""
-    module = _module(driver)
-    state: CoreState = module.core_state() if hasattr(module, "core_state") else CoreState("Python")
+    """How a driver runs on this machine. The driver and what it needs are not imported. Raises DriverMissing."""
+    try:
+        state: CoreState = _import(f"{driver}_core").core_state()
+    except _NoModule:
+        if _is_there(driver):
+            return CoreState("Python")
+        raise _missing(driver) from None
     return state
 
 
@@ -261,4 +273,15 @@ def _module(driver: str) -> ModuleType:
     try:
         return _import(driver)
     except _NoModule:
-        raise DriverMissing(f"no driver {driver}: the module is missing") from None
+        raise _missing(driver) from None
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package above it
+        return False
+
+
+def _missing(driver: str) -> DriverMissing:
+    return DriverMissing(f"no driver {driver}: the module is missing")

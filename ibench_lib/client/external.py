@@ -30,6 +30,7 @@ from types import FrameType
 from typing import Any
 
 from ibench_lib.base.tether import tethered
+from ibench_lib.client.driver import family_of
 from ibench_lib.client.intervals import CountedSeconds, IntervalCount, Reading, Seconds, Unreadable, require_possible
 from ibench_lib.client.program_threads import BUSY, ProgramThreads, children, runs
 from ibench_lib.client.spec import Spec
@@ -89,7 +90,7 @@ class CannotDrive(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Where and who: `socket`, or `host` and `port`, with the CA's `certificate` if by TLS.
+    """Where and who: `socket`, or `host` and `port`, with the CA's `certificate` if by TLS. `family` is the server's.
 
     `option_file` is a file in the format of the server's own clients that only this user can read. It has all of this
     and the password. It exists as long as the client does, and on no disk. None: the driver makes no such file.
@@ -97,6 +98,7 @@ class Target:
 
     database: str
     user: str
+    family: str = ""
     socket: str | None = None
     host: str | None = None
     port: int | None = None
@@ -487,6 +489,7 @@ def target(driver: str, address: Mapping[str, Any], database: str) -> Target:
     return Target(
         database=database,
         user=address.get("user", ""),
+        family=family_of(driver),
         socket=address.get("unix_socket"),
         host=address.get("host"),
         port=address.get("port"),

@@ -40,6 +40,8 @@ from ibench_lib.experiment.axes import (
 from ibench_lib.paths import check_name
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Name, find, known
 
+# Models build their schemas when they are first used: most are only parts of the one that reads the file.
+
 
 class BuildChoice(BaseModel):
     """A build under another name: `name` is what results call it, `build` the label of what runs.
@@ -47,7 +49,7 @@ class BuildChoice(BaseModel):
     `stands_for` says which build was meant, where that one cannot be had.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     name: Name
     build: Name
@@ -73,7 +75,7 @@ class Storage(BaseModel):
     temporary tablespaces and its doublewrite files. What has no folder stays with `data`, and `data` in the sandbox.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     data: _Folder | None = None
     redo: _Folder | None = None
@@ -98,7 +100,7 @@ class Config(BaseModel):
     of the builds that it is run on; all when there are none. `storage` puts files of the server on other disks.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     name: Name
     fragments: Annotated[list[Name], Field(min_length=1)] | None = None
@@ -122,7 +124,7 @@ class Config(BaseModel):
 class Shuffle(BaseModel):
     """A random order within each round of repeats; the same seed gives the same order."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     shuffle: Annotated[int, Field(ge=0, le=2**32)]
 
@@ -130,7 +132,7 @@ class Shuffle(BaseModel):
 class TimeLimits(BaseModel):
     """Seconds after which a step, or a cell, is ended as failed. The start of the server belongs to the cell."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     step_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     cell_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
@@ -154,7 +156,7 @@ class Experiment(BaseModel):
     settings share. `strict` makes errors of what a run would only warn of.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
     builds: Annotated[list[_BuildEntry], Field(min_length=1)]

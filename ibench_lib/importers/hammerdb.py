@@ -7,6 +7,9 @@ counter has an interval of its own.
 
 Of the time profile (hdbxtprofile.log), calls and times of each virtual user are added up; its summary has medians of
 users. They include the ramp-up. Percentiles cannot be added up and are left out.
+
+Jobs of HammerDB's SQLite database (`hammer.DB`) have the same figures in rows. In messages, the line of a database is
+the number of a job.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from statistics import median
 from typing import Any
 
 from ibench_lib.errors import UsageError
+from ibench_lib.importers.hammerdb_jobs import Job, NotReadable, may_be_jobs, read_jobs
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark, nothing_used
 from ibench_lib.importers.layout import NO_DBMS, dbms_of
 from ibench_lib.importers.lines import LineBlocks, refusal
@@ -42,6 +46,7 @@ _ALL_USERS = re.compile(r">>>>> SUMMARY OF (\d{1,5}) ACTIVE VIRTUAL USERS : MEDI
 _PROC = re.compile(r">>>>> PROC: ([A-Z_]{1,20})", re.ASCII)
 _CALLS = re.compile(rf"CALLS: {_N}\tMIN: {_MS}\tAVG: {_MS}\tMAX: {_MS}\tTOTAL: {_MS}", re.ASCII)
 _PERCENTILES = re.compile(r"(?:P\d\d: [\d.]+ms\t)+SD: [\d.]+(?:ms)?\tRATIO: [\d.]+%", re.ASCII)
+_BENCHMARKS = ("TPC-C", "TPROC-C")
 _TYPES = {
     "NEWORD": "new_order",
     "PAYMENT": "payment",
@@ -61,7 +66,10 @@ _SAYS_NOTHING = re.compile(
 
 @dataclass
 class _Result:
-    """A result of a log: `line` is where it stands, `failed` the first line that says that a virtual user failed."""
+    """A result of a log: `line` is where it stands, `failed` the first line that says that a virtual user failed.
+
+    `own` is the profile and the counter of a job.
+    """
 
     file: str
     path: Path
@@ -72,6 +80,7 @@ class _Result:
     ramp_up_min: int | None = None
     measured_min: int | None = None
     failed: int | None = None
+    own: _Sidecar | None = None
 
     def remark(self, text: str, line: int | None = None) -> Remark:
         """Something to say of it."""
@@ -104,10 +113,14 @@ class HammerDbLogs:
     """The importer of HammerDB's results of TPROC-C."""
 
     name = "hammerdb"
-    expects = "logs of HammerDB (TPROC-C) with a TEST RESULT, and next to them hdbxtprofile.log and hdbtcount.log"
+    expects = (
+        "logs of HammerDB (TPROC-C) with a TEST RESULT, and next to them hdbxtprofile.log and hdbtcount.log; hammer.DB"
+    )
 
     def recognises(self, file: File) -> str | None:
-        """A result, or the first line of a time profile or a log of the counter."""
+        """A result, the first line of a time profile or a log of the counter, or an SQLite database."""
+        if may_be_jobs(file.first):
+            return "it is an SQLite database, which may have jobs of HammerDB"
         for line in file.beginning.split("\n"):
             said = line.strip()
             if _result_of(said):
@@ -129,6 +142,9 @@ class HammerDbLogs:
             if source.many and self.recognises(file) is None:
                 continue
             folder = file.name.rpartition("/")[0]
+            if may_be_jobs(file.first):
+                results.setdefault(folder, []).extend(_of_jobs(file, source, said))
+                continue
             found = _parse(file.name, source.blocks(file), sidecars.setdefault(folder, []))
             if not found and not any(one.file == file.name for one in sidecars[folder]):
                 said.append(Remark(file.name, 1, "it has no result: this log was left out"))
@@ -147,12 +163,49 @@ class HammerDbLogs:
             if dbms is None:
                 raise refusal(result.path, result.line, *NO_DBMS)
             repeats[setup, dbms] = repeats.get((setup, dbms), 0) + 1
-            others = sidecars[folder] if len(results[folder]) == 1 else []
+            others = list(sidecars.get(folder, [])) if len(results[folder]) == 1 else []
+            others += [result.own] if result.own is not None else []
             yield _run(setup, dbms, repeats[setup, dbms], result, others, said)
             said = []  # the import has them once, however many runs there are
 
 
 IMPORTER = HammerDbLogs()
+
+
+def _of_jobs(file: File, source: Source, said: list[Remark]) -> list[_Result]:
+    """The results of the jobs of a database."""
+    try:
+        jobs = read_jobs(source.whole(file))
+    except NotReadable as error:
+        said.append(Remark(file.name, 1, f"{error}: it was left out"))
+        return []
+    results = []
+    for number, job in enumerate(jobs, start=1):
+        found = _result_of_job(file.name, source.where(file.name), number, job)
+        if found is None:
+            why = "has no result" if job.benchmark in _BENCHMARKS else f"is of {job.benchmark!r:.20}"
+            said.append(Remark(file.name, number, f"this job {why}: it was left out"))
+        else:
+            results.append(found)
+    return results
+
+
+def _result_of_job(file: str, path: Path, number: int, job: Job) -> _Result | None:
+    """The result of a job; None if it has none."""
+    found, figures = _Result(file, path, number, 0, 0), None
+    for _, text in job.lines:
+        line = text.strip().replace("\\ ", " ")
+        figures = figures or _result_of(line)
+        of_user = _OF_USER.fullmatch(line)
+        _take(found, number, of_user[2] if of_user else line)
+    if figures is None or job.benchmark not in _BENCHMARKS:
+        return None
+    found.nopm, found.tpm = figures
+    found.own = _Sidecar(file, samples=job.samples)
+    for user, procedure, calls, least, most, total in job.calls:
+        if procedure in _TYPES and least <= most:
+            found.own.calls.setdefault((user, _TYPES[procedure]), (calls, least, most, total))
+    return found
 
 
 def _place(result: _Result) -> tuple[str, int]:

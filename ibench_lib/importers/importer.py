@@ -102,7 +102,7 @@ class ImportedRun:
     missing : `table.column` -> why it is NULL.
     workload : facts of its workload, under the names that they have in the manifest of a measured run.
     error, failed_step : why it is no whole run, and the first step that is not; None if it is whole.
-    warnings : what was left out, besides lines and files that were not read.
+    warnings : what was left out, besides lines and files that were not read. Each run keeps those on its own files.
     private : its files may name people, hosts and passwords. Runs keep their hashes, and never their text.
     """
 

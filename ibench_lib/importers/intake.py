@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -23,7 +23,7 @@ from ibench_lib import plugins
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import LakeError, NameRefused, UsageError
-from ibench_lib.importers.importer import Columns, ImportedRun, Importer, ImportRequest, Remark, Row
+from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, Importer, ImportRequest, Remark, Row
 from ibench_lib.importers.lines import Lines
 from ibench_lib.importers.source import Source
 from ibench_lib.importers.stored_names import StoredNames
@@ -95,11 +95,15 @@ class ImportPlan:
 
 @dataclass(frozen=True)
 class _Found:
-    """What an importer has found in a source, checked. `kept` are warnings of all runs, as runs keep them."""
+    """What an importer has found in a source, checked. `remarks` are those of each run (`_remarks_of`).
+
+    `warnings` are all of them for people; `kept` are the others that all runs keep.
+    """
 
     importer: str
     runs: list[ImportedRun]
     workloads: list[Workload]
+    remarks: list[list[Remark]]
     warnings: list[str]
     kept: list[str]
     text: str
@@ -185,11 +189,11 @@ def import_file(
         there = _there(experiment, manifests, workspace)
         made: list[str] = []
         try:
-            for run, manifest in zip(found.runs, manifests, strict=True):
+            for run, remarks, manifest in zip(found.runs, found.remarks, manifests, strict=True):
                 if manifest.cell.fingerprint in there and not again:
                     continue
                 _name_apart(manifest, workspace)
-                said = _most([_text_of(remark, found.names) for remark in run.warnings])
+                said = _most([_text_of(remark, found.names) for remark in remarks])
                 manifest.warnings += [*said, *found.kept]
                 writer = RunWriter(workspace.run_dir(manifest.run_id))
                 made.append(manifest.run_id)
@@ -237,7 +241,7 @@ def plan_import(
                 PlannedFile(file.name, chosen.name, why, _name_of(run), step.name, step.threads)
                 for run in found.runs
                 for step in run.steps
-                if file.name in (step.files or [run.file or files.files[0].name])
+                if file.name in _files_of(run, step, files)
             ]
             rows += steps or [PlannedFile(file.name, chosen.name, why)]
         return ImportPlan(rows, found.warnings)
@@ -260,17 +264,55 @@ def _found(files: Source, importer: str | None, told: ImportRequest) -> _Found:
     names = StoredNames(text for run in runs for text in (run.setup, run.dbms, *(step.name for step in run.steps)))
     keeps_text = len(files.files) == 1 and not files.many and not any(run.private for run in runs)
     read = [file for file in files.files if file.name in files.read()]
-    remarks = list(dict.fromkeys(remark for run in runs for remark in run.warnings))
+    remarks = _remarks_of(runs, files)
+    said = list(dict.fromkeys(remark for run in runs for remark in run.warnings))
     return _Found(
         importer=chosen.name,
         runs=runs,
         workloads=workloads,
-        warnings=[*_most([_text_of(one, str) for one in remarks]), *_lost(files, str), *_not_read(files, str)],
+        remarks=remarks,
+        warnings=[*_most([_text_of(one, str) for one in said]), *_lost(files, str), *_not_read(files, str)],
         kept=[*_lost(files, names), *_not_read(files, names)],
         text=files.text() if keeps_text else "".join(f"{file.sha256}  {names(file.name)}\n" for file in files.files),
         identity=[chosen.name, *sorted(file.sha256 for file in read)],
         names=names,
     )
+
+
+def _files_of(run: ImportedRun, step: ImportedStep, files: Source) -> Sequence[str]:
+    """The names of the files that a step was read from."""
+    return step.files or [run.file or files.files[0].name]
+
+
+def _remarks_of(runs: list[ImportedRun], files: Source) -> list[list[Remark]]:
+    """The remarks of each run: those on its own files, whichever run the importer has handed them over with.
+
+    A remark on a file of no run, such as a log that was left out, goes to the first run with a file in the same folder,
+    else in the nearest one above it.
+    """
+    mine = [{name for step in run.steps for name in _files_of(run, step, files)} for run in runs]
+    first_of: dict[str, int] = {}
+    first_in: dict[str, int] = {}
+    for number, names in enumerate(mine):
+        for name in names:
+            first_of.setdefault(name, number)
+            for above in _folders_of(name):
+                first_in.setdefault(above, number)
+    found: list[dict[Remark, None]] = [{} for _ in runs]
+    for number, run in enumerate(runs):
+        for remark in run.warnings:
+            owner = number if remark.file in mine[number] else first_of.get(remark.file)
+            if owner is None:
+                owner = next((first_in[above] for above in _folders_of(remark.file) if above in first_in), number)
+            found[owner][remark] = None
+    return [list(remarks) for remarks in found]
+
+
+def _folders_of(name: str) -> Iterator[str]:
+    """The folders of a file, the innermost first; the last is that of all, which has no name."""
+    while name:
+        name = name.rpartition("/")[0]
+        yield name
 
 
 def _text_of(remark: Remark, name: Callable[[str], str]) -> str:
@@ -285,13 +327,18 @@ def _there(experiment: str, manifests: list[Manifest], workspace: Workspace) -> 
     LakeError : it has other runs.
     """
     runs = reader.sql(
-        reader.lake(workspace), "SELECT run_id, fingerprint, experiment FROM runs ORDER BY run_id"
+        reader.lake(workspace), "SELECT run_id, fingerprint, experiment, origin FROM runs ORDER BY run_id"
     ).filter(experiment=experiment)
+    if "measured" in runs["origin"]:
+        raise LakeError(
+            f"experiment {experiment} already has runs that were measured here",
+            hint="use another name: imported and measured runs cannot share a name",
+        )
     run_ids = dict(zip(runs["fingerprint"], runs["run_id"], strict=True))
     if not run_ids.keys() <= {manifest.cell.fingerprint for manifest in manifests}:
         raise LakeError(
-            f"experiment {experiment} already has runs",
-            hint="use another name: imported and measured runs cannot share a name",
+            f"experiment {experiment} already has runs, imported from other files or with other options",
+            hint="use another name; only the files that its runs are from can replace them, with --again",
         )
     return run_ids
 

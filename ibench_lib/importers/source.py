@@ -48,6 +48,7 @@ class Limits:
     bytes : of all files together, not compressed.
     ratio : bytes that each byte of an archive may stand for, once there are more than `text_bytes` of them.
     text_bytes, texts_bytes : of a file that is read as text, and of all such files.
+    whole_bytes : of a file that is no text and is read as a whole.
     index_bytes : of the index of a .zip file.
     name : characters of a name.
     """
@@ -57,6 +58,7 @@ class Limits:
     ratio: int = 200
     text_bytes: int = 10_000_000
     texts_bytes: int = 50_000_000
+    whole_bytes: int = 50_000_000
     index_bytes: int = 4_000_000
     name: int = 255
 
@@ -191,6 +193,21 @@ class Source:
         """
         self._read[file.name] = blocks = LineBlocks(self.where(file.name), self._content(file))
         return blocks
+
+    def whole(self, file: File) -> bytes:
+        """The content of a file that is no text, all in memory. It counts as read, without lines.
+
+        Raises
+        ------
+        UsageError : it is too large, or no longer what it was.
+        """
+        where = self.where(file.name)
+        if file.size > self.limits.whole_bytes:
+            limit = self.limits.whole_bytes // 1_000_000
+            raise self._unread(where, f"over {limit} MB, too large for a file of this kind")
+        content = b"".join(self._content(file))
+        self._read[file.name] = Lines(where, "")
+        return content
 
     def read(self) -> dict[str, Lines | LineBlocks]:
         """What was read as text, by the name of the file."""

@@ -2,7 +2,8 @@
 
 A log becomes a run of TPC-C with the step `run`. Its lines have the exact number of transactions of each type, so lines
 of one second become seconds. The totals are those of `sum ver.`, which do not race as those before them can. T is the
-time that the log says was measured. What the totals have beyond the lines is the last part of the step.
+time that the log says was measured. What the totals have beyond the lines is the last part of the step. A log without
+seconds has TpmC as a published NOTPM.
 
 Response times are not stored: percentiles are no histogram, and those of the first line and the means at the end
 include the ramp-up.
@@ -24,7 +25,7 @@ from typing import Any
 from ibench_lib.base.wording import count
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
-from ibench_lib.importers.layout import NO_DBMS, dbms_of
+from ibench_lib.importers.layout import NO_DBMS, dbms_of, setups_of
 from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.source import File, Source
 from ibench_lib.workloads.workload import find
@@ -63,6 +64,7 @@ _SAYS_NOTHING = re.compile(
     re.ASCII,
 )
 _SUMS = "<Raw Results2(sum ver.)>"
+_MARKS = {"warehouses": "w", "connections": "c"}
 _DEFAULT_INTERVAL_S = 10
 _MOST_S = 400_000
 _ROLE = "terminal"
@@ -160,7 +162,9 @@ class TpccMysqlLogs:
             raise nothing_used(source, warnings)
         repeats: dict[tuple[str, str], int] = {}
         first: dict[tuple[str, str], _Log] = {}
-        for (dbms, log), setup in zip(logs, _setups(told.setup, [log for _, log in logs]), strict=True):
+        headers = [log.header for _, log in logs]
+        setups = setups_of(told.setup, _MARKS, headers, lambda number, what, hint: logs[number][1].refusal(what, hint))
+        for (dbms, log), setup in zip(logs, setups, strict=True):
             key = (setup, dbms)
             _require_same(first.setdefault(key, log), log)
             repeats[key] = repeats.get(key, 0) + 1
@@ -169,26 +173,6 @@ class TpccMysqlLogs:
 
 
 IMPORTER = TpccMysqlLogs()
-
-
-def _setups(told: str | None, logs: Sequence[_Log]) -> list[str]:
-    """The setup of each log: as the user says, with what differs between the logs; else its warehouses and connections.
-
-    Raises
-    ------
-    UsageError : a log does not say what it must be called after.
-    """
-    sizes = {"warehouses": "w", "connections": "c"}
-    differ = [name for name in sizes if told is None or len({log.header.get(name) for log in logs}) > 1]
-    found = []
-    for log in logs:
-        if any(name not in log.header for name in differ):
-            raise log.refusal(
-                f"this log does not say how many {' and '.join(differ)} it had", "import it alone, with --setup"
-            )
-        ends = [f"{log.header[name]}{sizes[name]}" for name in differ]
-        found.append("-".join([*([told] if told else []), *ends]))
-    return found
 
 
 def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
@@ -284,6 +268,8 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
     rows: dict[str, Any] = {"workers": [worker], "steps": [step]}
     if rest is not None:
         rows["ops"] = _Seconds(log, rest)
+    elif log.is_whole:
+        rows["published"] = [{"step": _STEP, "metric": "notpm", "value": 60 * done["new_order"] / log.duration_s}]
     details = {"seconds": log.duration_s, "ramp_up_s": log.header.get("ramp_up_s"), "printed": printed}
     return ImportedRun(
         setup=setup,

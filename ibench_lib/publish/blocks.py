@@ -22,11 +22,23 @@ from nbformat import NotebookNode
 from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
+from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME, describe
+from ibench_lib.show.kit.drawing import themed
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.pictures import picture_of
-from ibench_lib.show.kit.pieces import FLAME_GRAPH, TLDR, TLDR_REST, Html, Picture, Place, SavedFile, Sentence, html_of
+from ibench_lib.show.kit.pieces import (
+    FLAME_GRAPH,
+    TLDR,
+    TLDR_REST,
+    Html,
+    Picture,
+    Place,
+    RateOverTime,
+    SavedFile,
+    Sentence,
+    html_of,
+)
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
@@ -66,6 +78,8 @@ class Blocks:
     placed: bool = False
     flames: bool = False
     charts: int = 0
+    over_time: int = 0
+    """Those that a crosshair goes over."""
     tables: int = 0
     files: dict[str, int] = field(default_factory=dict)
     """Those whose data is in the page, with the length of their links."""
@@ -100,8 +114,8 @@ class Blocks:
             # Warnings of the kernel are for the author of the post, not for its readers.
             return f"<pre>{html.escape(output.text)}</pre>" if output.name == "stdout" else ""
         data = output.get("data", {})
-        if PLOTLY_MIME in data:
-            return self._chart(data[PLOTLY_MIME])
+        if figure := data.get(PLOTLY_MIME) or data.get(CHART_MIME):
+            return self._chart(figure)
         if GRID_MIME in data:
             return self._table(grid_of(data[GRID_MIME]))
         if "text/html" in data:
@@ -157,6 +171,7 @@ class Blocks:
                 parts.append({TLDR: above, TLDR_REST: below}.get(piece, ""))
             else:
                 self._titles += [html.escape(piece.caption)] if isinstance(piece, Picture) else []
+                self.over_time += isinstance(piece, RateOverTime)
                 parts.append(piece if isinstance(piece, str) else piece.markup)
         return "".join(parts)
 
@@ -169,15 +184,17 @@ class Blocks:
 
     def _chart(self, figure: dict[str, Any]) -> str:
         """A chart as a picture; one that needs zoom as data for the page's own script: inert until that draws it."""
-        layout = dict(figure.get("layout", {}))
-        meta = layout.get("meta") or {}
-        title = str(meta.get("title", "Chart"))
+        picture, figure = picture_of(figure), themed(figure)
+        layout = dict(figure["layout"])
+        meta, title = layout["meta"], str(layout["meta"]["title"])
         self._titles.append(html.escape(title))
         name = self._unique(f"chart.{html_id(title)}")
         width = "half" if meta.get("width") == "half" else "full"
-        if picture := picture_of(figure):
+        time = f' data-time="{html.escape(str(meta["time"]))}"' if meta.get("time") else ""
+        self.over_time += bool(time)
+        if picture:
             return (
-                f'<figure class="picture {width}" id="{name}"><figcaption>{html.escape(title)}</figcaption>'
+                f'<figure class="picture {width}" id="{name}"{time}><figcaption>{html.escape(title)}</figcaption>'
                 f'<div role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text">{picture}</div>'
                 f'<p class="alt" id="{name}.text">{html.escape(describe(figure))}</p></figure>'
             )
@@ -189,7 +206,7 @@ class Blocks:
         height = int(layout.get("height") or 380)
         kind = f"{width} tall" if height > SHEET_PX else width
         return (
-            f'<figure class="chart {kind}" id="{name}"><figcaption>{html.escape(title)}</figcaption>'
+            f'<figure class="chart {kind}" id="{name}"{time}><figcaption>{html.escape(title)}</figcaption>'
             f'<div class="plot" role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text" '
             f'style="height:{height}px"></div><p class="alt" id="{name}.text">{html.escape(describe(figure))}</p>'
             f'<script type="application/gzip">{content}</script></figure>'

@@ -24,6 +24,7 @@ from ibench_lib.publish.blocks import TABLES_SCOPE, Blocks, evidence_in, json_fo
 from ibench_lib.publish.notebook import is_section, tags
 from ibench_lib.publish.prose import plain, prose
 from ibench_lib.show.kit.grid import style_sheet as table_style
+from ibench_lib.show.kit.picture_style import picture_style
 from ibench_lib.show.kit.theme import dark_colours, style_sheet
 
 MOST_BYTES = 10 * 1000 * 1000
@@ -115,6 +116,8 @@ def _rendered(
     scripts = [template_text("post/draw.js")]
     if maker.flames:
         scripts.append(template_text("post/flame.js"))
+    if maker.over_time:
+        scripts.append(template_text("post/crosshair.js"))
     post = {
         "title": text.title,
         "author": text.author,
@@ -125,7 +128,7 @@ def _rendered(
         "image": text.image,
         "address": text.address,
         "sections": sections,
-        "style": style_sheet() + template_text("post/post.css"),
+        "style": style_sheet() + picture_style() + template_text("post/post.css"),
         "table_style": table_style(TABLES_SCOPE) if maker.tables else "",
         "plotly": packed_plotly() if plotly else "",
         "scripts": scripts,

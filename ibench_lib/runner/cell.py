@@ -114,7 +114,8 @@ def _fit_host(
     experiment: LoadedExperiment, planned: PlannedCell, workspace: Workspace, snapshot: RunSnapshot | None
 ) -> list[str]:
     """Refuse a host without enough space and, with `strict`, a host not fit to measure. Returns the findings."""
-    require_program(experiment.workload, experiment.options(planned.cell))
+    family = flavour_of(planned.build).family
+    require_program(experiment.workload, experiment.options(planned.cell), family)
     tables_bytes = experiment.workload.disk_bytes(experiment.options(planned.cell), planned.steps)
     aside_bytes = 0
     if snapshot is not None and not snapshot.found:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,11 +52,18 @@ class Forecast:
 
 
 class Forecaster:
-    """Reads the history once, then forecasts any cell of an experiment."""
+    """Reads the history once, for the first cell, then forecasts any cell of an experiment."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._runs = [run for run in manifests(workspace) if run.status == "complete" and same_host(run.host)]
-        self._rates = _rates(workspace, self._runs)
+        self._workspace = workspace
+
+    @cached_property
+    def _runs(self) -> list[Manifest]:
+        return [run for run in manifests(self._workspace) if run.status == "complete" and same_host(run.host)]
+
+    @cached_property
+    def _rates(self) -> dict[tuple[str, str], list[float]]:
+        return _rates(self._workspace, self._runs)
 
     def cell(self, experiment: LoadedExperiment, planned: PlannedCell) -> Forecast:
         """One cell, on its build."""
@@ -64,8 +72,10 @@ class Forecaster:
         disk = needed_bytes(planned.build, planned.config, workload.disk_bytes(options, steps))
         aside = snapshot_bytes(experiment, planned, before)
         loaded = workload.loaded_rows(options, steps)
-        described = workload.describe(options, planned.cell.setup, steps)
-        same = [run for run in self._runs if _same_cell(run, planned.cell, described, experiment.spec.scale)]
+        same = self._runs
+        if same:  # a description takes longer than all the rest
+            described = workload.describe(options, planned.cell.setup, steps)
+            same = [run for run in same if _same_cell(run, planned.cell, described, experiment.spec.scale)]
         took = [_took_s(run) for run in same if _start_of(run) == (bool(before), planned.from_snapshot)]
         known = {kind: median(rates) for (name, kind), rates in self._rates.items() if name == workload.name}
         to_do = list(zip(steps, workload.work(options, steps), strict=True))

@@ -94,7 +94,7 @@ class OneRun:
             else:
                 self._create_tables(where.arguments())
                 self._steps(numbered[:loaded], where)
-                where = self.snapshot.make(local, where.arguments(), self.manifest, self._rows_by_table)
+                where = self.snapshot.make(local, where.arguments(), DATABASE, self.manifest, self._rows_by_table)
                 self.incarnation += 1
                 self._ask(where)
             self._steps(numbered[loaded:], where)

@@ -8,21 +8,22 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 
 from ibench_lib.capture.host_facts import host_class
-from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.client.driver import DriverMissing
+from ibench_lib.errors import ExperimentError, LakeError, UsageError
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.connections import demand
+from ibench_lib.runner.fit import fit
 from ibench_lib.runner.folders import require_apart, require_folders
 from ibench_lib.runner.ledger import Attempt, Ledger
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.planned import PlannedCell, What
-from ibench_lib.runner.server import fit
 from ibench_lib.runner.snapshot.kept import find as find_snapshot
 from ibench_lib.runner.snapshot.sharing import share
 from ibench_lib.runner.snapshot.use import planned_settings, steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
-from ibench_lib.servers.flavours.flavour import rules_of
+from ibench_lib.servers.flavours.flavour import flavour_of, rules_of
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.server import AnyBuild
 from ibench_lib.store.annotations import excluded_runs
@@ -39,12 +40,14 @@ def plan_experiment(
     again: bool = False,
     builds: Mapping[str, Build | Remote] | None = None,
     elsewhere: Sequence[Manifest] = (),
+    fits: bool = True,
     observer: Observer | None = None,
 ) -> list[PlannedCell]:
     """Every chosen cell in the experiment's order. Nothing is run; servers are asked whether they know their options.
 
-    With `builds`, those of another host, nothing is asked: it was done there. `elsewhere` are runs of another lake
-    that count like those of this one.
+    Without `fits` they are asked for their versions only: a process for each build, in place of one for each
+    configuration as well. With `builds`, those of another host, nothing is asked: it was done there. `elsewhere` are
+    runs of another lake that count like those of this one.
 
     Raises
     ------
@@ -62,7 +65,7 @@ def plan_experiment(
     planned = []
     for number, cell in enumerate(cells, start=1):
         entry = plan_cell(experiment, cell, builds[cell.build_label])
-        if here:
+        if here and fits:
             fit_cell(experiment, entry, workspace)
             if observer is not None:
                 observer.cell_checked(number, len(cells))
@@ -97,6 +100,10 @@ def fit_cell(experiment: LoadedExperiment, planned: PlannedCell, workspace: Work
     options = experiment.options(planned.cell)
     engine = experiment.workload.needs(options).engine
     needed = demand(experiment.workload, options, planned.steps)
+    try:
+        experiment.workload.prepare(options, planned.cell.setup, flavour_of(planned.build).family)
+    except DriverMissing as error:
+        raise ExperimentError(f"{planned.cell}: {error}") from None
     require_apart(experiment, planned.cell, workspace)
     require_folders(planned, engine)
     return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)

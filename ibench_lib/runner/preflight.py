@@ -37,9 +37,9 @@ def examine(needs: Iterable[tuple[Path, int]], memory_bytes: int = 0) -> list[st
     ]
 
 
-def require_program(workload: Workload, options: CommonOptions) -> None:
-    """Raises HostUnfit if the workload drives a program that this host cannot run."""
-    for here in programs_of(workload, options):
+def require_program(workload: Workload, options: CommonOptions, family: str | None = None) -> None:
+    """Raises HostUnfit if the workload drives a program that this host cannot run, on servers of a family if given."""
+    for here in programs_of(workload, options, family):
         if here.found is None:
             raise HostUnfit(here.why, hint=here.fix)
 

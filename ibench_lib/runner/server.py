@@ -1,4 +1,4 @@
-"""The server of one run, sandboxed or remote: whether it fits the workload, what it was asked to be, what it is."""
+"""The server of one run, sandboxed or remote: what it was asked to be, and what it is. `fit.py`: can it run that?"""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from ibench_lib.base.mask import Mask, mask_of_run
 from ibench_lib.client.driver import Connection, StatementError
 from ibench_lib.configs.meaning import not_in_force
 from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.errors import ExperimentError, RunFailed
+from ibench_lib.errors import RunFailed
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.connections import Demand, require_configured
-from ibench_lib.servers.accepts import check, require_plugins
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.sandbox import Sandbox
@@ -23,33 +21,6 @@ from ibench_lib.store.manifest import OPTION_FILE, SERVER_LOG, Manifest, ServerR
 
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
-
-
-def fit(
-    build: AnyBuild, config: ServerConfig, *, transport: str, engine: str, needed: Demand | None = None
-) -> list[str]:
-    """Refuse what cannot run on a build, before any data is touched. Returns the `loose_` lines that it skips.
-
-    `transport` and `engine` are the workload's; `needed` are the connections of the cell.
-
-    Raises
-    ------
-    ConfigError : the server does not know an option or refuses a value.
-    BuildNotFound : it lacks a plugin that the engine needs.
-    ExperimentError : a remote server is not reached in the way that the workload says, or the server accepts too few
-        connections.
-    """
-    if build.transport is not None and transport != build.transport:
-        raise ExperimentError(
-            f"build {build.label} is remote and uses transport {build.transport}, not the workload's {transport}",
-            hint=f"write `transport: {build.transport}` into the workload",
-        )
-    if build.local is None:
-        return []  # it has the plugins and the configuration that it has
-    skipped = check(build.local, config, require_plugins(build.local, engine))
-    if needed is not None:
-        require_configured(build, config, needed)
-    return skipped
 
 
 def open_server(

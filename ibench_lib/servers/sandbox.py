@@ -37,6 +37,8 @@ _FEW = 256
 """Open files that are fewer than a server needs, which does not always say so."""
 _PORT_TAKEN = re.compile(r"address already in use", re.IGNORECASE)
 _LOG_TAIL_LINES = 15
+_LAST_S = 5.0
+"""How long the other processes of a server that was killed may take to end."""
 _FULL_BYTES = 1 << 20
 
 
@@ -234,6 +236,7 @@ class Sandbox:
         if self.process is not None:
             _stop(self.process, self._flavour, self.stop_timeout_s)
             self.process = None
+            self._flavour.free_memory(self.datadir, _LAST_S)
         if self._claim is not None:
             self._claim.release()
             self._claim = None

@@ -25,6 +25,7 @@ from typing import IO
 
 from ibench_lib.base.scratch import YOUNG_S, remove_marked
 from ibench_lib.errors import HostUnfit, ServerStartDisturbed
+from ibench_lib.servers.flavours import flavour as flavours
 
 MARKER = ".ibench-sandbox"
 FILES_MARKER = ".ibench-sandbox-files"
@@ -112,12 +113,21 @@ def sweep(sandboxes: Path) -> list[Path]:
                 continue
             text = lock.read()
             _remove_socket_dir(_named_socket_dir(text), directory)
+            _free_memory([directory, *(folder / "data" for folder, _ in _named_elsewhere(text))])
             gone = [_remove_elsewhere(folder, device, directory) for folder, device in _named_elsewhere(text)]
             if all(gone):
                 with suppress(OSError):
                     remove_marked(directory, MARKER)
                 removed.append(directory)
     return removed
+
+
+def _free_memory(homes: Iterable[Path]) -> None:
+    """Free what servers of a sandbox have left in the kernel's memory. Which flavour they were, nobody has written."""
+    for datadir in (home / "datadir" for home in homes):
+        if datadir.is_dir():
+            for flavour in flavours.every():
+                flavour.free_memory(datadir)
 
 
 def _is_left_empty(directory: Path) -> bool:

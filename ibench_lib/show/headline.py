@@ -52,6 +52,7 @@ from ibench_lib.show.kit.strips import (
     strips,
 )
 from ibench_lib.show.kit.table_cells import relative_text
+from ibench_lib.show.kit.what_was_run import QUESTIONS, clients_said, what_was_run
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -183,6 +184,7 @@ def _screen(post: Selection, rates: pl.DataFrame, strips: Html, sentences: Html,
         named,
         *([TLDR_REST] if strips else []),
         sentences,
+        ran(post),
     )
     return Shown((first,), (*names_of(post.runs), *answers))
 
@@ -191,6 +193,11 @@ def first_screen(tested: str, *parts: Piece | Html) -> Html:
     """A headline of these parts, which begins with what was tested."""
     said = Sentence(tested, kind="tested", element="p")
     return Html('<div class="headline">', said, *parts, "</div>", headline=True)
+
+
+def ran(post: Selection) -> Html:
+    """The strip of what was run, which ends every first screen."""
+    return what_was_run(*map(post.ask, QUESTIONS))
 
 
 def _of_steps(frame: pl.DataFrame, steps: Sequence[str]) -> pl.DataFrame:
@@ -323,24 +330,6 @@ def _why_even(ratios: list[Ratio]) -> str:
     if all(ratio.low is None for ratio in ratios):
         return "one run of each, so a difference may be noise"
     return "too few repeats to tell a difference from noise"
-
-
-def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
-    """Such as 2 clients, or 2 clients with 1, 4 and 16 connections where a client has several in a step of a kind.
-
-    Those of the results of complete steps count (`step_throughput`). None if no run says how many clients it has.
-    """
-    clients = listed(runs["clients"])
-    if not clients:
-        return []
-    done = results(rates.filter(pl.col("step_status") == "complete"))
-    most = done.group_by("setup", "kind", "step").agg(pl.max("clients", "connections"))
-    shared = most.filter(pl.col("connections") != pl.col("clients"))
-    several = sorted(set(most.join(shared, on="kind", how="semi")["connections"]))
-    text = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
-    if several:
-        text += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"
-    return [text]
 
 
 def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -131,8 +131,17 @@ def sweeps(post: Selection) -> Section:
     )
 
 
-def dead_rows(post: Selection) -> Section:
-    """Dead rows at the end of each step and during it, of servers that count them. Nothing if none is one of these."""
+def dead_rows(
+    post: Selection,
+    *subjects: Callable[..., list[str]],
+    drawings: Sequence[Callable[..., Any]] = (),
+) -> Section:
+    """Dead rows at the end of each step and during it, of servers that count them. Nothing if none is one of these.
+
+    Parameters
+    ----------
+    subjects, drawings : a workload's own sentences, and its tables and charts, on what dead rows do.
+    """
     # As in `sweeps`: a post without such a server does not ask.
     if _COUNTS_DEAD_ROWS not in post.runs["flavour"]:
         return Section(())
@@ -141,6 +150,8 @@ def dead_rows(post: Selection) -> Section:
             say(post, dead_rows_statements),
             draw(post, dead_rows_table, nothing="No dead rows were captured."),
             draw(post, dead_rows_chart, nothing=""),
+            *([say(post, *subjects)] if subjects else []),
+            *(draw(post, drawing) for drawing in drawings),
         )
     )
 

@@ -117,6 +117,11 @@ MANIFEST_TABLES: dict[str, dict[str, str]] = {
     "collectors": _columns(
         run_id=_TEXT, collector=_TEXT, every_s="int64", samples="int64", missed="int64", reason=_TEXT
     ),
+    # One row per action that settled a run's database before a step, in their order: a statement, or what was waited
+    # for; and what was found.
+    "settling": _columns(
+        run_id=_TEXT, position="int64", before_step=_TEXT, action=_TEXT, seconds="float64", result=_TEXT
+    ),
     # One row per run of which somebody says something (`ibench runs note`, `tag`, `exclude`). `excluded` is why nothing
     # is made from the run; NULL if it counts.
     "annotations": _columns(run_id=_TEXT, note=_TEXT, tags="string[]", excluded=_TEXT),
@@ -151,6 +156,8 @@ def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any
                 rows["server_variables"].append({**key, "name": name, "value": value})
         if manifest.binary is not None:
             rows["binaries"].append({**key, **manifest.binary.model_dump()})
+        for position, action in enumerate(manifest.settle):
+            rows["settling"].append({**key, "position": position, **action.model_dump()})
         for one in manifest.collectors:
             rows["collectors"].append(
                 {

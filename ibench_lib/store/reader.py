@@ -20,7 +20,7 @@ import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -322,17 +322,23 @@ def described(name: str) -> tuple[tuple[str, str, str, str], ...]:
     # NULL fits parameters of every type. Parentheses stay where there are no parameters: a question is a macro.
     is_called = any(piece.called == name and piece.kind != "views" for piece in catalogue.pieces())
     given = f"({', '.join('NULL' for _ in catalogue.parameters_in_order(name))})" if is_called else ""
-    nothing = _with_every_name(workspace().data)
-    try:
-        meanings = _meanings(nothing)
-        columns = nothing.execute(f"DESCRIBE FROM {'.'.join(map(_name, name.split('.')))}{given}").fetchall()
-    finally:
-        nothing.close()
+    nothing, meanings = _nothing(_made_of())
+    columns = nothing.execute(f"DESCRIBE FROM {'.'.join(map(_name, name.split('.')))}{given}").fetchall()
     own = catalogue.columns_documented(name)
     return tuple(
         (column, kind, *(own.get(column) or meanings.get((column, _kind(kind))) or ("", "")))
         for column, kind, *_ in columns
     )
+
+
+@lru_cache(maxsize=1)
+def _nothing(made_of: str) -> tuple[duckdb.DuckDBPyConnection, dict[tuple[str, str], tuple[str, str]]]:
+    """A lake without runs that has the names of `_made_of`, to ask about them only, and the meanings of its columns.
+
+    To open one takes longer than to ask about a hundred names.
+    """
+    nothing = _with_every_name(workspace().data)
+    return nothing, _meanings(nothing)
 
 
 def _meanings(nothing: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str]]:
@@ -566,8 +572,7 @@ def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
     `cache`, and copied as long as the SQL is the same.
     """
     tables, statements = _tables(), catalogue.statements()
-    made_of = f"{duckdb.__version__} {tables} {list(TABLES.values())} {statements}"
-    kept = cache / f".views-{hashlib.sha256(made_of.encode()).hexdigest()}.duckdb"
+    kept = cache / f".views-{hashlib.sha256(_made_of().encode()).hexdigest()}.duckdb"
     for _ in range(2):
         connection = duckdb.connect(":memory:")
         with contextlib.suppress(duckdb.Error):
@@ -583,6 +588,11 @@ def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
     _create_every_name(connection, tables, statements)
     return connection
+
+
+def _made_of() -> str:
+    """All names of tables, views, macros and questions, with what is behind them."""
+    return f"{duckdb.__version__} {_tables()} {list(TABLES.values())} {catalogue.statements()}"
 
 
 def _keep_every_name(path: Path, tables: Mapping[str, Mapping[str, str]], statements: dict[str, str]) -> None:

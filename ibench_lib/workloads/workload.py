@@ -18,6 +18,7 @@ from ibench_lib import plugins
 from ibench_lib.client.spec import Spec
 from ibench_lib.metrics import Better
 from ibench_lib.paths import NAME_RULE, workload_modules
+from ibench_lib.workloads.programs import ProgramHere, program_of
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 Seconds = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
@@ -65,7 +66,8 @@ class StepKind:
 class Strict(BaseModel):
     """A part of an experiment file. Unknown keys and values of a wrong type are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # The model of the whole file has the schemas of its parts in it: their own are built when something asks for them.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class CommonSetup(Strict):
@@ -223,25 +225,11 @@ class Needs:
         )
 
 
-@dataclass(frozen=True)
-class ProgramHere:
-    """The program of another make that a workload drives, as this machine has it.
-
-    `found` is its version and its path; None if it cannot be run, and then `why` is the reason in one line. `fix` is
-    what to do then.
-    """
-
-    name: str
-    found: str | None
-    why: str = ""
-    fix: str = ""
-
-
 class Workload(Protocol):
     """One benchmark.
 
-    A workload that drives a program also has `program`, without arguments, for `program_of`. One whose options say
-    which programs it drives has `programs`, for `programs_of`.
+    One that drives a program has a module `program` (`programs.py`). One whose options say which programs it drives,
+    or whether it can, has `programs`, for `programs_of`: it gets the family of servers, None if not known.
 
     `Options` and `Setup` type the experiment's `workload:` and `setups:`.
     """
@@ -272,11 +260,11 @@ class Workload(Protocol):
         """Names of the tables that it fills."""
 
     def prepare(self, options: Any, setup: Any, family: str) -> list[str]:
-        """Statements that make the empty tables on servers of a family.
+        """Statements that make the empty tables on servers of a family. They are made before anything starts, too.
 
         Raises
         ------
-        DriverMissing : the workload has no SQL for them.
+        DriverMissing : the workload has no SQL for them, or an option does not apply to them.
         """
 
     def workers(self, options: Any, step: Any) -> Sequence[Worker]:
@@ -329,16 +317,10 @@ def find(name: str) -> Workload:
     return cast(Workload, plugins.load(f"{workload_modules()[name]}.workload").WORKLOAD)
 
 
-def program_of(workload: Workload) -> ProgramHere | None:
-    """The program that a workload drives; None if its clients are ours."""
-    program = getattr(workload, "program", None)
-    return None if program is None else program()
-
-
-def programs_of(workload: Workload, options: CommonOptions) -> list[ProgramHere]:
-    """The programs that a workload drives with these options."""
-    of_all, of_options = program_of(workload), getattr(workload, "programs", None)
-    return [*([of_all] if of_all else []), *(of_options(options) if of_options else [])]
+def programs_of(workload: Workload, options: CommonOptions, family: str | None = None) -> list[ProgramHere]:
+    """The programs that a workload drives with these options, on servers of a family if that is known."""
+    of_all, of_options = program_of(workload.name), getattr(workload, "programs", None)
+    return [*([of_all] if of_all else []), *(of_options(options, family) if of_options else [])]
 
 
 def known_steps() -> str:

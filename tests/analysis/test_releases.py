@@ -17,6 +17,9 @@ from ibench_lib.analysis.releases import ReleaseDate, _dates, dated, is_next, li
         ("9.7.4-2", (9, 7, 4)),
         ("9.7", (9, 7, 0)),
         ("5.6.24", (5, 6, 24)),
+        ("15.20", (15, 20)),
+        ("18.4 (Debian 18.4-1)", (18, 4)),
+        ("9.6.24", (9, 6, 24)),
         ("trunk", None),
         ("8", None),
         ("v8.0.1", None),
@@ -26,7 +29,7 @@ from ibench_lib.analysis.releases import ReleaseDate, _dates, dated, is_next, li
         ("8.0." + "9" * 5000, None),
     ],
 )
-def test_a_version_has_a_place_or_none(version: str | None, release: tuple[int, int, int] | None) -> None:
+def test_a_version_has_a_place_or_none(version: str | None, release: tuple[int, ...] | None) -> None:
     assert release_of(version) == release
 
 
@@ -39,10 +42,11 @@ def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
 def test_only_the_next_patch_is_the_next_release() -> None:
     assert is_next((8, 0, 29), (8, 0, 30))
     assert not is_next((8, 0, 28), (8, 0, 30)) and not is_next((5, 7, 44), (8, 0, 45))
+    assert is_next((15, 19), (15, 20)) and not is_next((15, 20), (16, 21)) and not is_next((15, 20), (15, 20, 1))
 
 
 def test_a_release_is_of_a_release_line_and_has_a_date_or_none() -> None:
-    assert line_text((10, 11, 19)) == "10.11"
+    assert line_text((10, 11, 19)) == "10.11" and line_text((15, 20)) == "15"
     assert dated("mysql", (8, 0, 34)) == ReleaseDate(date(2023, 7, 18), tagged=False)
     assert dated("mariadb", (10, 11, 5)) == ReleaseDate(date(2023, 8, 14), tagged=False)
     assert dated("percona", (8, 0, 33)) == ReleaseDate(date(2023, 6, 15), tagged=False)

@@ -62,6 +62,10 @@ def test_a_function_that_calls_itself_directly_is_there_once() -> None:
         ("c;row_ins_step;[unknown];memmove", "unknown"),
         ("idle", "unknown"),
         ("c;main;spin", "other"),
+        ("connections;PostgresMain;exec_simple_query;ExecModifyTable;heap_insert;XLogInsertRecord", "redo log"),
+        ("connections;exec_simple_query;btinsert;_bt_search;ReadBufferExtended;memcpy", "buffer pool"),
+        ("autovacuum worker;heap_vacuum_rel;lazy_scan_heap", "purge"),
+        ("connections;planner;selfuncs;get_actual_variable_range", "optimizer"),
     ],
 )  # fmt: skip
 def test_a_stack_belongs_to_its_innermost_function_that_is_known(stack: str, subsystem: str) -> None:

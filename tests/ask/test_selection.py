@@ -15,6 +15,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.store import catalogue, reader
 from tests.interactive_shell import completions, make_shell
 from tests.shared import lake_of
+from tests.show.saying import made_of
 from tests.synthetic import Run, three_configurations, write_runs
 
 pytestmark = pytest.mark.lake
@@ -103,6 +104,24 @@ def test_one_name_in_two_experiments_stays_two_names(workspace: Workspace) -> No
     rates = both.ask("step_throughput").filter(step="l.i1").select("dbms", "ips").rows()
     assert rates == [("system.cy10a (demo)", 5000.0), ("system.cy10a (other)", 2500.0)]
     assert choose(reader.lake(workspace), "*", base="system.cy10a (other)").base == "system.cy10a (other)"
+
+
+def test_one_server_with_two_protocols_is_two_dbms(workspace: Workspace) -> None:
+    """A statement that the server parses and plans each time costs it twice as much as a prepared one."""
+
+    def sends(manifest: dict[str, Any]) -> None:
+        manifest["workload"]["protocol"] = "prepared" if manifest["cell"]["repeat"] == 3 else "text"
+
+    made_of(workspace, *(Run(repeat=repeat, minute=repeat) for repeat in (1, 2, 3)), change=sends)
+    found = choose(reader.lake(workspace), "demo", base="system.cy10a")
+    assert names(found) == [
+        ("system.cy10a (text)", 1, 1), ("system.cy10a (text)", 1, 2), ("system.cy10a (prepared)", 2, 3)
+    ]  # fmt: skip
+    assert found.base == "system.cy10a (text)"
+    assert choose(reader.lake(workspace), "demo", base="system.cy10a (prepared)").base == "system.cy10a (prepared)"
+    assert names(choose(reader.lake(workspace), "demo", repeats=[1, 2])) == [
+        ("system.cy10a", 1, 1), ("system.cy10a", 1, 2)
+    ]  # fmt: skip
 
 
 def test_dbms_stand_in_the_order_of_the_experiment_file_whatever_ran_first(workspace: Workspace) -> None:

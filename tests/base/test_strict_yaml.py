@@ -1,8 +1,9 @@
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
+from ruamel.yaml.parser import Parser
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ExperimentError
@@ -42,6 +43,23 @@ def test_a_good_file_comes_back_with_its_text(tmp_path: Path) -> None:
     path.write_text(GOOD)
     model, text = strict_yaml.load(path, Outer, ExperimentError)
     assert (model.title, model.inner.size, model.names, text) == ("t", 2, ["a"], GOOD)
+
+
+def test_a_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Parser] = []
+    begin = Parser.parse_stream_start
+
+    def counted(parser: Parser) -> Any:
+        begun.append(parser)
+        return begin(parser)
+
+    monkeypatch.setattr(Parser, "parse_stream_start", counted)
+    path = tmp_path / "f.yaml"
+    path.write_text(f"# once\n{GOOD}")
+    _, text = strict_yaml.load(path, Outer, ExperimentError)
+    assert strict_yaml.line_at(text, ("inner", "size")) == 4
+    assert strict_yaml.lines_of_keys(text, ("inner",)) == [4] and strict_yaml.lines_of_keys(text, ("absent",)) == []
+    assert len(begun) == 1
 
 
 @pytest.mark.parametrize("value", ["NO", "12:30", "12:30:45", "on", "1_000", "0x1F:"])
@@ -88,6 +106,12 @@ def test_every_problem_is_named_with_its_line(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     (found,) = problems(tmp_path, text)
     assert found.startswith(expected)
+
+
+@pytest.mark.parametrize("size", ["!!int 0x", "0777", "[[[]]]"])
+def test_a_file_that_is_read_again_has_the_same_problem(tmp_path: Path, size: str) -> None:
+    text = GOOD.replace("size: 2", f"size: {size}")
+    assert problems(tmp_path, text) == problems(tmp_path, text)
 
 
 def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture.perf_counters import PerfCounters, counted, interval
+from ibench_lib.capture.proc import children_of
 from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, scene
 from tests.waiting import until
@@ -113,6 +115,26 @@ def test_perf_is_started_again_for_another_process(tmp_path: Path, monkeypatch: 
         for process in others:
             process.kill()
             process.wait()
+
+
+@pytest.mark.slow
+def test_the_children_of_a_server_count_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(tmp_path, monkeypatch, COUNTS)
+    perf = tmp_path / "bin" / "perf"
+    perf.write_text(perf.read_text().replace("#!/bin/sh\n", f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\n'))
+    server = subprocess.Popen(["sh", "-c", "sleep 60 & echo; wait"], stdout=subprocess.PIPE, start_new_session=True)
+    assert server.stdout is not None
+    server.stdout.readline()
+    try:
+        (child,) = children_of(server.pid)
+        sink = Sink()
+        with Capture(scene(tmp_path, pid=lambda: server.pid), sink, [PerfCounters]):
+            until(lambda: sink["perf_counters"], "they are counted")
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    tried, counting = (tmp_path / "asked").read_text().splitlines()[:2]
+    assert f"-p {server.pid},{child} " in f"{tried} " and f"-p {server.pid},{child} " in f"{counting} "
 
 
 @pytest.mark.parametrize(

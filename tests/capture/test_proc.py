@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.capture import proc
-from ibench_lib.capture.proc import ProcFile, children_of
+from ibench_lib.capture.proc import ProcFile, children_of, role_of, with_all_of
+from tests.waiting import until
 
 
 def test_a_file_is_read_as_it_is_now(tmp_path: Path) -> None:
@@ -54,3 +55,46 @@ def test_children_are_found_with_or_without_the_kernels_lists(monkeypatch: pytes
         assert children_of(parent.pid) == []
     finally:
         proc._lists_children.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("title", "role"),
+    [
+        ("postgres: checkpointer ", "checkpointer"),
+        ("postgres: io worker 2", "io worker"),
+        ("postgres: autovacuum worker bench", "autovacuum worker"),
+        ("postgres: autovacuum worker other", "autovacuum worker other"),
+        ("postgres: ibench bench [local] INSERT", "connections"),
+        ("postgres: ibench bench 127.0.0.1(40112) idle", "connections"),
+        ("/usr/sbin/mysqld", None),
+        ("mysqld", None),
+    ],
+)
+def test_a_process_says_by_its_title_what_it_does(title: str, role: str | None) -> None:
+    process = subprocess.Popen(["bash", "-c", f"exec -a '{title}' cat"], stdin=subprocess.PIPE)
+    try:
+        cmdline = Path(f"/proc/{process.pid}/cmdline")
+        until(lambda: cmdline.read_bytes() == f"{title}\0".encode(), "it has its title")
+        assert role_of(process.pid, "bench") == role
+    finally:
+        process.kill()
+        process.wait()
+    assert role_of(process.pid, "bench") is None
+
+
+def test_what_failed_while_a_process_ended_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    asked: list[list[int]] = []
+
+    def act(processes: list[int]) -> tuple[int, str]:
+        asked.append(processes)
+        return (0, "done") if processes == [os.getpid()] else (1, "No such process")
+
+    children = [[gone.pid], []]
+    monkeypatch.setattr(proc, "children_of", lambda _: children.pop(0))
+    assert with_all_of(os.getpid(), act) == (0, "done") and len(asked) == 2
+    monkeypatch.setattr(proc, "children_of", lambda _: [gone.pid])
+    assert with_all_of(os.getpid(), act) == (1, "No such process") and len(asked) == 5, "not for ever"
+    monkeypatch.setattr(proc, "children_of", lambda _: [os.getppid()])
+    assert with_all_of(os.getpid(), act)[0] == 1 and len(asked) == 6, "all live: it is another error"

@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -7,33 +8,33 @@ import psutil
 import pytest
 
 from ibench_lib.capture.options import CaptureOptions, Profile
-from ibench_lib.capture.profile import PerfProfile, folded, lost_samples
+from ibench_lib.capture.profile import PerfProfile, _cpu_between, folded, lost_samples
 from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, scene
 from tests.faults import survivors
 from tests.waiting import until
 
-SCRIPT = """mariadbd cpu-clock:u: 
+SCRIPT = """mariadbd  4321 cpu-clock:u: 
 \t          101978 buf_page_get_gen(page_id_t, unsigned long) (/x/mariadbd)
 \t    7f54e2cd6a80 row_ins (/x/mariadbd)
 \t    7f54e3456240 [unknown] (/usr/lib/a b/libc.so.6)
 
 mariadbd  PERF_RECORD_LOST lost 12
 
-ib_log writer cycles: 
+ib_log writer  4321 cycles: 
 \t          1af1e3 fsync ([kernel.kallsyms])
 
-mariadbd cpu-clock: 
+mariadbd  4322 cpu-clock: 
 \t          101978 buf_page_get_gen(page_id_t, unsigned long) (/x/mariadbd)
 \t    7f54e2cd6a80 row_ins (/x/mariadbd (deleted))
 \t    7f54e3456240 [unknown] (/usr/lib/a b/libc.so.6)
 
-mariadbd cpu-clock: 
+mariadbd  4322 cpu-clock: 
 \t    7f54e3456240 [unknown] ([unknown])
 
 mariadbd  PERF_RECORD_LOST_SAMPLES lost 3
 
-idle cpu-clock: 
+idle 1 4321 cpu-clock: 
 """  # noqa: W291  (as perf writes it)
 OPTIONS = CaptureOptions(profile=Profile(seconds=1, every_s=2, frequency=199))
 SPIN = "import time\nend = time.monotonic() + 90\nwhile time.monotonic() < end: pass"
@@ -44,8 +45,49 @@ def test_stacks_are_folded_from_the_outermost_in() -> None:
         "mariadbd;[unknown] (libc.so.6);row_ins;buf_page_get_gen(page_id_t, unsigned long)": 2,
         "ib_log writer;fsync": 1,
         "mariadbd;[unknown]": 1,
-        "idle": 1,
+        "idle 1": 1,
     }
+
+
+def test_processes_are_called_by_what_they_do() -> None:
+    """perf calls all processes of one program alike."""
+    assert folded(SCRIPT.splitlines(), {4322: "checkpointer"}) == {
+        "mariadbd;[unknown] (libc.so.6);row_ins;buf_page_get_gen(page_id_t, unsigned long)": 1,
+        "checkpointer;[unknown] (libc.so.6);row_ins;buf_page_get_gen(page_id_t, unsigned long)": 1,
+        "ib_log writer;fsync": 1,
+        "checkpointer;[unknown]": 1,
+        "idle 1": 1,
+    }
+
+
+def stat_of(pid: int, own: int, ended: int) -> str:
+    """A /proc/<pid>/stat with ticks of the process, and of its children that have ended."""
+    return f"{pid} (a (b) c) S {' '.join(['0'] * 10)} {own} 0 {ended} 0 20 0 1"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ticks"),
+    [
+        ([stat_of(7, 100, 0)], [stat_of(7, 150, 0)], 50),
+        # A child goes on, one ends and has its time in its parent's, and one is new.
+        (
+            [stat_of(7, 100, 10), stat_of(8, 20, 0), stat_of(9, 30, 0)],
+            [stat_of(7, 101, 45), stat_of(8, 60, 0), stat_of(10, 5, 0)],
+            1 + 40 + 5 + 5,
+        ),
+        ([stat_of(7, 100, 0)], [], None),
+        ([stat_of(7, 100, 0), stat_of(8, 20, 0)], [stat_of(8, 25, 0)], None),
+    ],
+    ids=["one process", "several", "it has ended", "its first process has ended"],
+)
+def test_cpu_time_is_that_of_all_processes(before: list[str], after: list[str], ticks: int | None) -> None:
+    said = "\n".join([*before, ".", "[ perf record: woken up ]", *after, "."])
+    found = _cpu_between(said)
+    assert found == (None if ticks is None else pytest.approx(ticks / os.sysconf("SC_CLK_TCK")))
+
+
+def test_a_recording_that_was_cut_short_tells_no_cpu_time() -> None:
+    assert _cpu_between(stat_of(7, 100, 0) + "\n.\n") is None
 
 
 def test_lost_samples_are_counted() -> None:
@@ -89,6 +131,41 @@ def test_a_spinning_process_is_profiled_and_perf_ends_with_the_run(tmp_path: Pat
     (report,) = capture.reports()
     assert report.reason is None
     assert report.cpu_s > 0.02, "perf's own CPU is counted"
+
+
+FAMILY = """
+import os, sys, time
+def spin(): # until the test ends it
+    end = time.monotonic() + 90
+    while time.monotonic() < end: pass
+if os.fork() == 0: spin()
+print(flush=True)
+time.sleep(1.5) # the second child is younger than the first recording
+if os.fork() == 0: spin()
+time.sleep(90)
+"""
+
+
+@pytest.mark.registries
+def test_all_processes_of_a_server_are_profiled_and_those_that_it_starts_meanwhile(tmp_path: Path) -> None:
+    options = CaptureOptions(profile=Profile(seconds=2, every_s=3, frequency=199))
+    server = subprocess.Popen([sys.executable, "-S", "-c", FAMILY], stdout=subprocess.PIPE, start_new_session=True)
+    assert server.stdout is not None
+    server.stdout.readline()
+    sink = Sink()
+    try:
+        with Capture(scene(tmp_path, pid=lambda: server.pid, options=options), sink, [PerfProfile]) as capture:
+            until(lambda: capture.reports()[0].samples, "a recording has ended")
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    # A recording may be cut short by the end, and on a busy machine it has few samples.
+    stacks = sink["profile_stacks"]
+    recorded = {(row["tick"], row["lost"], row["cpu_s"]) for row in stacks}
+    taken = sum(row["samples"] for row in stacks) + sum(lost for _, lost, _ in recorded)
+    assert taken > 0, "its first process sleeps: these are of its children"
+    used = sum(cpu_s for _, _, cpu_s in recorded)
+    assert 0.5 < taken / 199 / used < 2, "CPU time is that of just what was sampled"
 
 
 def test_without_perf_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

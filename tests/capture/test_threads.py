@@ -17,6 +17,7 @@ from ibench_lib.capture import threads
 from ibench_lib.capture.collector import Unavailable
 from ibench_lib.capture.threads import Threads, group
 from tests.capture.scenes import scene
+from tests.waiting import until
 
 
 def sampled(collector: Threads, emitted: list[tuple[str, dict[str, Any]]], tick: int) -> dict[str, dict[str, Any]]:
@@ -63,6 +64,28 @@ def test_cpu_is_that_of_the_named_threads_since_the_last_sample(tmp_path: Path) 
     assert "" in first and rows["burner"]["threads"] == 1
     assert 0.2 < rows["burner"]["cpu_s"] <= rows[""]["cpu_s"]
     assert rows[""]["threads"] >= 2 and rows["burner"]["queued_s"] >= 0 and rows["burner"]["seconds"] > 0
+
+
+def test_the_processes_of_a_server_are_called_by_what_they_do(tmp_path: Path) -> None:
+    program = "exec -a 'postgres: checkpointer ' sh -c 'while :; do :; done' & sleep 60 & echo; wait"
+    server = subprocess.Popen(["bash", "-c", program], stdout=subprocess.PIPE, start_new_session=True)
+    assert server.stdout is not None
+    server.stdout.readline()
+    emitted: list[tuple[str, dict[str, Any]]] = []
+    collector = Threads(
+        scene(tmp_path, pid=lambda: server.pid, datadir=tmp_path),
+        lambda table, **columns: emitted.append((table, columns)),
+    )
+    collector.open()
+    try:
+        rows = until(
+            lambda: any(name.startswith("checkpointer") for name in sampled(collector, emitted, 1)) and emitted,
+            "its child is at work, under its own title",
+        )
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    assert "sh" not in {row["name"] for _, row in rows}, "which is the program's name"
 
 
 def test_another_process_begins_anew_and_none_is_a_missed_sample(tmp_path: Path) -> None:

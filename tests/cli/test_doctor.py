@@ -10,6 +10,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as the_workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox_directory import MARKER
+from tests.command import watched
 
 
 def finding(name: str, workspace: Workspace) -> doctor.Finding:
@@ -24,6 +25,21 @@ def test_a_machine_that_runs_these_tests_lacks_nothing_and_is_not_changed(build:
     assert build.version in finding("server", workspace).found
     assert finding("server initialiser", workspace).status == "ok"
     assert list(workspace.root.iterdir()) == []
+
+
+def test_it_imports_only_what_it_shows_and_asks_a_program_once(workspace: Workspace, tmp_path: Path) -> None:
+    """Its time is that of its imports and of the programs that it starts."""
+    server = tmp_path / "basedir" / "bin" / "mysqld"
+    server.parent.mkdir(parents=True)
+    server.write_text("#!/bin/sh\necho 'mysqld  Ver 8.4.3 for Linux on x86_64 (MySQL Community Server - GPL)'\n")
+    server.chmod(0o755)
+    programs = {"IBENCH_BASEDIR": str(server.parents[1]), "IBENCH_CHROMIUM": "/bin/true"}
+    modules, started = watched(workspace, "doctor", **programs)
+    assert {"ibench_lib.cli.doctor", "ibench_lib.workloads.sysbench.program"} <= modules
+    of_others = {"cryptography", "duckdb", "numpy", "polars", "psutil", "pyarrow", "pydantic", "pymysql", "ruamel"}
+    assert of_others & modules == set()
+    assert started.count([str(server), "--no-defaults", "--version"]) == 1
+    assert [command for command in started if started.count(command) > 1] == []
 
 
 def test_whatever_is_not_ok_says_how_to_mend_it(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:

@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from tests.cli.tiny import write
-from tests.command import PROGRAM, ibench, refused
+from tests.command import PROGRAM, ibench, refused, watched
+from tests.places import ROOT
 
 
 def test_check_has_a_row_for_cells_that_differ_in_their_repeat_only(build: Build, workspace: Workspace) -> None:
@@ -42,6 +44,37 @@ def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: B
         "from the snapshot of cell 1",
         "from the snapshot of cell 2",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", ["demo", "tpcc_small", "command_small"])
+def test_plan_imports_nothing_that_reads_runs_and_asks_a_server_for_its_version_only(
+    experiment: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    """Its time is that of its imports and of the processes of servers, of which each takes 20 to 50 ms."""
+    server = tmp_path / "basedir" / "bin" / "mariadbd"
+    server.parent.mkdir(parents=True)
+    server.write_text("#!/bin/sh\necho 'mariadbd  Ver 10.11.19-MariaDB for Linux on x86_64 (source)'\n")
+    server.chmod(0o755)
+    file = str(ROOT / "experiments" / f"{experiment}.yaml")
+    modules, started = watched(workspace, "experiment", "plan", file, IBENCH_BASEDIR=str(server.parents[1]))
+    assert "ibench_lib.runner.plan" in modules
+    not_needed = {"cryptography", "duckdb", "numpy", "polars", "psutil", "pyarrow", "pymysql", "rich.progress"}
+    assert (not_needed | {"ibench_lib.servers.sandbox"}) & modules == set()
+    assert started == [[str(server), "--no-defaults", "--version"]]
+
+
+def test_check_asks_the_server_what_plan_does_not(build: Build, workspace: Workspace) -> None:
+    path = write(workspace)
+    (workspace.root / "conf").mkdir()
+    (workspace.root / "conf" / "odd.cnf").write_text("[mysqld]\nno_such_option=1\n")
+    path.write_text(
+        path.read_text()
+        .replace("fragments: [cy10a]", "fragments: [odd]")
+        .replace("scale:", "configs_folder: conf\nscale:")
+    )
+    assert "1 of 1 cell to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
+    refused(ibench(workspace, "experiment", "check", str(path)), "does not know no_such_option")
 
 
 def test_a_missing_experiment_file(workspace: Workspace) -> None:

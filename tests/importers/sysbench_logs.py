@@ -33,8 +33,13 @@ def log(
     form: str = "text",
     version: str = "1.0.20",
 ) -> str:
-    """A log of 1.0, or of 1.1 with its other words. Its total is the sum of its lines and `rest`."""
+    """A log of 1.0, or of 1.1 with its other words. Its total is the sum of its lines and `rest`.
+
+    `form` is that of its intervals: text, csv or json.
+    """
     total = sum(tps) * every + rest
+    as_lines = [line((n + 1) * every, rate, threads, errors=errors * (n == 1), form=form) for n, rate in enumerate(tps)]
+    intervals = [json_alone(tps).rstrip("\n")] if form == "json" else as_lines
     lines = [
         *([command] if command else []),
         f"sysbench {version} (using system LuaJIT 2.1.0-beta3)",
@@ -49,7 +54,7 @@ def log(
         "",
         "Threads started!",
         "",
-        *(line((n + 1) * every, rate, threads, errors=errors * (n == 1), form=form) for n, rate in enumerate(tps)),
+        *intervals,
         "SQL statistics:",
         "    queries performed:",
         f"        read:                            {2 * total}",
@@ -82,3 +87,98 @@ def log(
         "",
     ]
     return "\n".join(lines) + "\n"
+
+
+OLD_COMMAND = (
+    "# sysbench --test=/home/alice/tests/db/oltp.lua --mysql-host=db7.example.com --mysql-user=alice "
+    "--mysql-password=hunter2 --oltp-tables-count=4 --oltp_table_size=1000 --oltp-range-size=50 --num-threads=4 "
+    "--max-time=3 --max-requests=0 run"
+)
+
+
+def old_log(
+    tps: Sequence[int] = (100, 110, 120),
+    *,
+    rest: int = 5,
+    command: str = OLD_COMMAND,
+    first: bool = False,
+    commits: bool = True,
+    version: str = "0.5",
+) -> str:
+    """A log of 0.5, or of its first builds. Each transaction has 2 reads, 3 writes and 1 other statement.
+
+    Without commits, each event is one read.
+    """
+    total = sum(tps) + rest
+    per, other = (2, 1) if commits else (1, 0)
+    writes = 3 if commits else 0
+    each = "/s" if first else ""
+    ends = "" if first else ", errors: {}.00, reconnects:  0.00"
+    lines = [
+        command,
+        f"sysbench {version}:  multi-threaded system evaluation benchmark",
+        "",
+        "Running the test with following options:",
+        "Number of threads: 4",
+        *(["Report intermediate results every 1 second(s)"] if tps else []),
+        "Random number generator seed is 0 and will be ignored",
+        "",
+        "",
+        "Initializing worker threads...",
+        "",
+        "Threads started!",
+        "",
+        *(
+            f"[{n + 1:4d}s] threads: 4, tps: {commits * rate}.00, reads{each}: {per * rate}.00, "
+            f"writes{each}: {writes * rate}.00, response time: 12.30ms (95%)" + ends.format(2 * (n == 1))
+            for n, rate in enumerate(tps)
+        ),
+        "OLTP test statistics:",
+        "    queries performed:",
+        f"        read:                            {per * total}",
+        f"        write:                           {writes * total}",
+        f"        other:                           {other * total}",
+        f"        total:                           {(per + writes + other) * total}",
+        f"    transactions:                        {commits * total:<6d} (111.63 per sec.)",
+        *(["    deadlocks:                           2      (0.67 per sec.)"] if first else []),
+        f"    read/write requests:                 {(per + writes) * total:<6d} (558.13 per sec.)",
+        f"    other operations:                    {other * total:<6d} (111.63 per sec.)",
+        *(
+            []
+            if first
+            else [
+                "    ignored errors:                      2      (0.67 per sec.)",
+                "    reconnects:                          0      (0.00 per sec.)",
+            ]
+        ),
+        "",
+        "General statistics:",
+        "    total time:                          3.0011s",
+        f"    total number of events:              {total}",
+        "    total time taken by event execution: 11.9900s",
+        "    response time:",
+        "         min:                                  2.84ms",
+        "         avg:                                  8.74ms",
+        "         max:                                319.46ms",
+        "         approx.  95 percentile:              12.30ms",
+        "",
+        "Threads fairness:",
+        "    events (avg/stddev):           83.7500/1.20",
+        "    execution time (avg/stddev):   2.9975/0.01",
+        "",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def json_interval(second: int, tps: int, threads: int = 4) -> str:
+    """An object of an interval, as sysbench prints it: its end of the line belongs to the next one."""
+    return (
+        f'  {{\n    "time": {second:4d},\n    "threads": {threads},\n    "tps": {tps}.00,\n    "qps": {{\n'
+        f'      "total": {6 * tps}.00,\n      "reads": {2 * tps}.00,\n      "writes": {3 * tps}.00,\n'
+        f'      "other": {tps}.00\n    }},\n    "latency": 12.30,\n    "errors": 0.00,\n    "reconnects": 0.00\n  }}'
+    )
+
+
+def json_alone(tps: Sequence[int] = (100, 110, 120)) -> str:
+    """A file of JSON without a log."""
+    return "[\n" + ",\n".join(json_interval(n + 1, rate) for n, rate in enumerate(tps)) + "\n]\n"

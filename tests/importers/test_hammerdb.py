@@ -17,7 +17,7 @@ from ibench_lib.importers.source import Source
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
-from tests.importers.hammerdb_logs import counter, log, profile
+from tests.importers.hammerdb_logs import SECRETS, counter, database, log, profile
 from tests.importers.rows import rows_of
 from tests.show.parsed import Parsed
 
@@ -86,6 +86,38 @@ def test_a_result_that_a_script_has_copied_is_one(tmp_path: Path) -> None:
     assert figures(once) == {"notpm_committed": 1200.0}
 
 
+def test_jobs_of_a_database_are_results_with_their_own_profile(tmp_path: Path) -> None:
+    database(tmp_path / "hammer.DB", log(), log(ended=False), log(nopm=1300, users=8))
+    runs = list(IMPORTER.runs(Source(tmp_path / "hammer.DB"), TOLD))
+    assert [(run.setup, figures(run)["notpm_committed"]) for run in runs] == [("small-4vu", 1200), ("small-8vu", 1300)]
+    (same,) = read(tmp_path / "log", run_log=log(), hdbxtprofile_log=profile(), hdbtcount_log=counter())
+    assert printed(runs[0]) == printed(same) and runs[0].steps[0].details["seconds"] == 300
+    assert [(one.file, one.line, one.text) for one in runs[0].warnings] == [
+        ("hammer.DB", 2, "this job has no result: it was left out")
+    ]
+
+
+def test_a_database_of_other_jobs_or_none_is_named(tmp_path: Path) -> None:
+    database(tmp_path / "of_h.DB", log(), benchmark="TPC-H")
+    (tmp_path / "empty.DB").write_bytes(b"SQLite format 3\0" + bytes(5_000))
+    with pytest.raises(UsageError, match="no log that can be used") as caught:
+        list(IMPORTER.runs(Source(tmp_path), TOLD))
+    assert "of_h.DB:1: this job is of 'TPC-H': it was left out" in str(caught.value.detail)
+    assert "empty.DB:1: it is cut off or damaged: it was left out" in str(caught.value.detail)
+
+
+def test_a_job_that_is_in_a_log_too_is_one_and_no_secret_of_a_database_is_kept(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "run.log").write_text(log())
+    database(tmp_path / "hammer.DB", log())
+    result = import_file(tmp_path, "others", "a report", workspace, setup="small", dbms="my8033.cy10a")
+    (run_id,) = result.run_ids
+    assert any("it is the result of" in text for text in result.warnings)
+    stored = b"".join(path.read_bytes() for path in workspace.run_dir(run_id).rglob("*") if path.is_file())
+    assert [word for word in SECRETS if word in stored] == []
+
+
 def test_virtual_users_make_setups(tmp_path: Path) -> None:
     runs = read(tmp_path, a_log=log(), b_log=log(nopm=2000, users=8))
     assert [run.setup for run in runs] == ["small-4vu", "small-8vu"]
@@ -124,7 +156,7 @@ def test_results_are_compared_by_committed_orders_and_stand_next_to_published_no
     frame = post.ask("tpcc_summary")
     assert frame.select("notpm", "notpm_committed").rows() == [(None, 1000.0), (None, 1500.0)]
     cells = {row[0]: row[1:] for row in Parsed(ib.notpm_table(frame, base="my8033.a (published)")).rows}
-    assert cells["my8033.b (published)"][:2] == ["-", "1,500\n1.50x"]
+    assert cells["my8033.b (published)"][:2] == ["-", "1,500 top\n1.50x above"]
     said = ib.notpm_statements(frame, "my8033.a (published)")
     assert any("ran 1,000 committed new orders per minute, the other one 1,500" in text for text in said), said
     table = tmp_path / "figures.csv"

@@ -25,7 +25,9 @@ from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.verify import verify
 from ibench_lib.workloads import workload
 from tests.cli.test_main import ibench, refused
+from tests.importers.hammerdb_logs import log
 from tests.importers.handed_over import Stub, hand_over, run_with, take, write
+from tests.synthetic import Run, write_runs
 
 pytestmark = pytest.mark.lake
 
@@ -55,7 +57,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
     assert list(importers()) == [
-        "hammerdb", "iibench", "linkbench", "published", "sysbench", "tool-log", "tpcc-mysql",
+        "benchbase", "go-tpc", "hammerdb", "iibench", "linkbench", "published", "sysbench", "tool-log", "tpcc-mysql",
     ]  # fmt: skip
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
     assert taken.importer == "tool-log"
@@ -292,13 +294,47 @@ def test_a_source_may_be_written_in_any_script(workspace: Workspace) -> None:
     assert read_manifest(run_dir).source == source
 
 
-def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
+def test_an_experiment_has_the_runs_of_one_import(workspace: Workspace) -> None:
     take(workspace, TABLE)
-    with pytest.raises(LakeError, match="experiment others already has runs"):
+    with pytest.raises(LakeError, match="experiment others already has runs, imported from other files") as refusal:
         take(workspace, TABLE.replace("250", "251"))
-    with pytest.raises(LakeError, match="experiment others already has runs"):
+    assert "--again" in str(refusal.value.hint) and "measured" not in f"{refusal.value} {refusal.value.hint}"
+    with pytest.raises(LakeError, match="or with other options"):
         take(workspace, TABLE, source="another report")
     assert len(list(workspace.runs.iterdir())) == 1
+
+
+def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    with pytest.raises(LakeError, match="experiment demo already has runs that were measured here") as refusal:
+        take(workspace, TABLE, experiment="demo")
+    assert "measured runs cannot share a name" in str(refusal.value.hint)
+
+
+def test_a_remark_belongs_to_the_run_whose_file_it_is_about(workspace: Workspace, tmp_path: Path) -> None:
+    """All importers hand over what they have left out with their first run."""
+    for name, text in (("ma1011.cy10a", log()), ("my8033.cy10a", log(nopm=2000))):
+        (tmp_path / "given" / name).mkdir(parents=True)
+        (tmp_path / "given" / name / "run.log").write_text(text)
+    copied = "TEST RESULT : System achieved 2000 NOPM from 2800 MySQL TPM\n"
+    (tmp_path / "given" / "my8033.cy10a" / "summary.txt").write_text(copied)
+    taken = import_file(tmp_path / "given", "others", "a report", workspace, setup="small")
+    manifests = [read_manifest(workspace.run_dir(run_id)) for run_id in taken.run_ids]
+    said = "it is the result of run.log: it was left out"
+    where = [(manifest.cell.build, sum(said in text for text in manifest.warnings)) for manifest in manifests]
+    assert where == [("ma1011", 0), ("my8033", 1)]
+    assert sum(said in text for text in taken.warnings) == 1
+
+
+def test_a_remark_on_a_log_of_a_run_is_that_runs_own() -> None:
+    def run(number: int, *remarks: Remark) -> ImportedRun:
+        step = ImportedStep("q100", 1, files=[f"{number}/a.log"])
+        return ImportedRun("c", f"a.x{number}", 1, [step], {}, warnings=remarks)
+
+    mine, other = Remark("1/a.log", 3, "mine"), Remark("2/a.log", 3, "of the other")
+    left_out, far = Remark("2/b.log", 1, "left out"), Remark("notes/c.log", 1, "far from all")
+    runs = [run(1, mine, other, left_out, far), run(2, other)]
+    assert intake._remarks_of(runs, None) == [[mine, far], [other, left_out]]  # type: ignore[arg-type]
 
 
 def test_the_same_imported_again_is_already_there(workspace: Workspace) -> None:
@@ -321,7 +357,7 @@ def test_a_run_that_is_not_whole_says_so(workspace: Workspace, monkeypatch: pyte
 def test_the_command(workspace: Workspace) -> None:
     arguments = ("runs", "import", str(write(workspace, TABLE)), "--experiment", "others", "--source", "a report")
     assert "1 published run of others" in ibench(workspace, *arguments).stdout
-    refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "go-tpc"), "unknown importer 'go-tpc'")
+    refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "ycsb"), "unknown importer 'ycsb'")
     unknown = ibench(workspace, "runs", "import", str(write(workspace, "hello\n")), "-e", "b", "-s", "a")
     refused(unknown, "is not a file that ibench can import")
     assert "published: CSV with a header" in unknown.stderr

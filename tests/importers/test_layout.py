@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ibench_lib.importers.layout import dbms_of
+from ibench_lib.errors import UsageError
+from ibench_lib.importers.layout import dbms_of, server_of, setups_of, size_of
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,45 @@ from ibench_lib.importers.layout import dbms_of
 )
 def test_the_innermost_such_folder_counts(folders: list[str], dbms: str | None) -> None:
     assert dbms_of(folders) == dbms
+
+
+@pytest.mark.parametrize(
+    ("folders", "name", "dbms"),
+    [
+        (["logs", "mysql", "8.4.8"], "Tier32G_RW_64th.sysbench.txt", "mysql-8.4.8.Tier32G"),
+        (
+            ["percona-server", "8.4.8-8"],
+            "run1_Tier12G_Concur0_128th.sysbench.txt",
+            "percona-server-8.4.8-8.Tier12G_Concur0",
+        ),
+        (["mariadb", "12.1.2-MariaDB-ubu2404"], "Tier2G.cnf.txt", "mariadb-12.1.2-MariaDB-ubu2404.Tier2G"),
+        (["mysql", "8.4.8"], "run.log", None),
+        (["db7", "8.4.8"], "Tier2G_RW_1th.sysbench.txt", None),
+        (["mysql", "10.0.0.7.example.com"], "Tier2G_RW_1th.sysbench.txt", None),
+        (["8.4.8"], "Tier2G_RW_1th.sysbench.txt", None),
+    ],
+)
+def test_a_folder_of_a_version_in_that_of_a_server_names_the_build(
+    folders: list[str], name: str, dbms: str | None
+) -> None:
+    assert server_of(folders, f"{'/'.join(folders)}/{name}") == dbms
+
+
+def test_a_size_is_in_the_name_of_a_file_or_of_its_folder() -> None:
+    assert size_of(["res", "BP80.threads40"], "res/BP80.threads40/results.txt") == "BP80"
+    assert size_of(["res"], "res/oltp_read_write.log") is None
+    assert size_of([], "BPM.log") is None
+
+
+def test_a_setup_is_called_after_what_the_user_says_and_what_differs() -> None:
+    def refusal(number: int, what: str, hint: str) -> UsageError:
+        return UsageError(f"log {number}: {what}", hint=hint)
+
+    marks = {"warehouses": "w", "threads": "c"}
+    logs = [{"warehouses": 10, "threads": 4}, {"warehouses": 10, "threads": 8}]
+    assert setups_of(None, marks, logs, refusal) == ["10w-4c", "10w-8c"]
+    assert setups_of("small", marks, logs, refusal) == ["small-4c", "small-8c"]
+    assert setups_of("small", marks, logs[:1], refusal) == ["small"]
+    assert setups_of("small", marks, [{}, {}], refusal) == ["small", "small"]
+    with pytest.raises(UsageError, match="log 1: this log does not say how many threads it had"):
+        setups_of("small", marks, [logs[0], {"warehouses": 10}], refusal)

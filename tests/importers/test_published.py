@@ -106,7 +106,7 @@ def test_they_stand_beside_what_is_measured_and_are_told_apart(workspace: Worksp
     names = ["system.cy10a (demo)", "system.cy10a (report-2023) (published)"]
     assert sorted(both.runs["dbms"]) == names
     table = Parsed(ib.throughput_table(both.ask("step_throughput"), names[0]))
-    assert table.of(names[1])[2:] == ["10,000\n2.00x", "250\n0.25x"]
+    assert table.of(names[1])[2:] == ["10,000 top\n2.00x above", "250 bottom\n0.25x below"]
     rates = both.ask("step_throughput").filter(pl.col("dbms") == names[1])
     assert rates.select("step", "step_status", "throughput", "ips", "duration_s", "maxop_s").rows() == [
         ("l.i1", "complete", 10000.0, 10000.0, None, None),

@@ -338,6 +338,19 @@ def test_text_is_bounded_and_what_changes_is_refused(tmp_path: Path) -> None:
             there.lines(there.files[1])
 
 
+def test_a_file_that_is_no_text_is_read_as_a_whole_and_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "a.DB"
+    path.write_bytes(bytes(100))
+    with Source(path) as there:
+        assert there.whole(there.files[0]) == bytes(100)
+        assert there.read()["a.DB"].lost.count == 0, "it counts as read"
+        path.write_bytes(bytes(101))
+        with pytest.raises(UsageError, match="it was changed while it was imported"):
+            there.whole(there.files[0])
+    with Source(path, Limits(whole_bytes=50)) as there, pytest.raises(UsageError, match="over 0 MB, too large"):
+        there.whole(there.files[0])
+
+
 def test_reading_again_and_again_is_bounded(tmp_path: Path) -> None:
     """A .tar file in the order of its names is read in one go; in another order, from the beginning each time."""
     files = {f"{number:03}": os.urandom(1000) for number in range(100)}

@@ -29,8 +29,18 @@ from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.verify import verify
 from tests.command import ibench, refused
+from tests.importers.host_text import iostat, vmstat
 from tests.importers.rows import remarks, rows_of
-from tests.importers.sysbench_logs import COMMAND, SECRETS, line, log
+from tests.importers.sysbench_logs import (
+    COMMAND,
+    OLD_COMMAND,
+    SECRETS,
+    json_alone,
+    json_interval,
+    line,
+    log,
+    old_log,
+)
 from tests.synthetic import answer
 
 pytestmark = pytest.mark.lake
@@ -90,6 +100,36 @@ def test_thousands_of_logs_have_few_warnings_and_their_runs_are_limited(
     with pytest.raises(UsageError, match=r"run\.log has over 1 runs"):
         take(workspace, tmp_path / "run.log", experiment="more")
     assert len(list(workspace.runs.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("sb.o.read-only.range10.pk1.dop4", "read-only-10.t4"),
+        ("sb.o.read-only.range10000.pk1.dop4", "read-only-10000.t4"),
+        ("sb.o.read-only-count.range1000.pk1.dop4", "read-only-count.t4"),
+        ("sb.o.range-notcovered-si.pre.range100.pk1", "range-notcovered-si-pre.t4"),
+        ("sb.o.scan.warmpre.range100.pk1.dop4", "scan-warm-pre.t4"),
+        ("sb.o.of-my-own.range10.pk1.dop4", STEP),
+        ("sb.o.read-only.range10", STEP),
+    ],
+)
+def test_the_name_of_a_log_tells_which_microbenchmark_it_is_of(tmp_path: Path, name: str, step: str) -> None:
+    """The scripts of others run one Lua file as different tests, with other options."""
+    (run,) = read(tmp_path, log(), name)
+    assert [one.name for one in run.steps] == [step]
+    (row,) = run.rows["steps"]
+    assert row["kind"] == ("warm_up" if "warm" in step else "test")
+    test = run.steps[0].details["test"]
+    assert (test["name"], test["script"]) == (step.removesuffix(".t4"), "oltp_read_write")
+
+
+def test_microbenchmarks_of_one_script_are_steps_of_one_run(tmp_path: Path) -> None:
+    for size in (10, 100):
+        text = log(command=COMMAND.replace("--range-size=50", f"--range-size={size}"))
+        (tmp_path / f"sb.o.read-only.range{size}.pk1.dop4").write_text(text)
+    (run,) = IMPORTER.runs(Source(tmp_path), TOLD)
+    assert [one.name for one in run.steps] == ["read-only-10.t4", "read-only-100.t4"]
 
 
 def test_the_name_of_a_file_is_searched_for_a_test_once(tmp_path: Path) -> None:
@@ -183,6 +223,97 @@ def test_several_logs_of_a_file_are_steps_and_repeats(tmp_path: Path) -> None:
     assert first.workload["threads"] == [4, 8]
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_a_log_of_0_5_is_one_of_the_same_test_without_rates_of_other_statements(tmp_path: Path, first: bool) -> None:
+    (run,) = read(tmp_path, old_log(first=first))
+    assert ops(run) == {0: 100, 1: 110, 2: 120, 3: 5} and ops(run, "write") == {0: 300, 1: 330, 2: 360, 3: 15}
+    assert ops(run, "other") == {}, "they are in the totals only"
+    done = worker(run)
+    assert (done["ops"], done["retries"], done["errors"]) == (6 * 335, 2, None if first else 0)
+    assert {row.get("retries") for row in rows_of(run, "ops")} == ({None} if first else {0, 2})
+    assert ("workers.errors" in run.missing) == first
+    (step,) = run.steps
+    assert (step.name, step.details["tables"], step.details["table_size"], step.details["seconds"]) == (
+        STEP,
+        4,
+        1000,
+        3,
+    )
+    assert step.details["test"]["options"] == {"range-size": 50}
+    printed = step.details["printed"]
+    assert (printed["other"], printed["latency_percentile_ms"], printed["latency_sum_ms"]) == (335, 12.3, 11_990.0)
+    assert (run.error, list(run.warnings), run.resolution_s) == (None, [], 1.0)
+    assert run.workload["program"]["version"] == "sysbench 0.5"
+
+
+def test_of_a_script_of_0_5_without_commits_each_statement_is_a_transaction(tmp_path: Path) -> None:
+    command = OLD_COMMAND.replace("oltp.lua", "oltp_simple.lua")
+    (run,) = read(tmp_path, old_log(commits=False, command=command))
+    step = "oltp_point_select.t4"
+    assert ops(run, step=step) == {0: 100, 1: 110, 2: 120, 3: 5} == ops(run, "read", step)
+    assert worker(run, step)["ops"] == 2 * 335 and list(run.warnings) == []
+    several = old_log(commits=False).replace("number of events:              335", "number of events:              67")
+    (run,) = read(tmp_path, several)
+    assert not run.columns and worker(run)["ops"] == 67
+    assert "its lines count no transactions and become no seconds" in remarks(run)[0]
+
+
+def test_a_log_of_0_4_has_its_totals(tmp_path: Path) -> None:
+    text = old_log((), rest=335, first=True, command="sysbench --test=oltp --num-threads=4 run", version="0.4.12")
+    for new, old in (("General statistics", "Test execution summary"), ("response time:", "per-request statistics:")):
+        text = text.replace(new, old)
+    text = text.replace("Threads started!", "Doing OLTP test.\nRunning mixed OLTP test\nThreads started!\nDone.")
+    runs, unused = lost(tmp_path, text)
+    assert unused == [] and not runs[0].columns and worker(runs[0])["ops"] == 335
+
+
+@pytest.mark.parametrize(
+    ("options", "test"),
+    [("--oltp-read-only=on", "oltp_read_only"), ("--oltp_write_only=on", "oltp_write_only"), ("", "oltp_read_write")],
+)
+def test_a_script_of_0_5_is_called_as_that_of_1_0(tmp_path: Path, options: str, test: str) -> None:
+    (run,) = read(tmp_path, old_log(command=OLD_COMMAND.replace(" run", f" {options} run")))
+    assert [step.name for step in run.steps] == [f"{test}.t4"]
+    (run,) = read(tmp_path, old_log(command=OLD_COMMAND.replace("oltp.lua", "insert.lua")))
+    assert [step.name for step in run.steps] == ["oltp_insert.t4"]
+
+
+@pytest.mark.parametrize("text", [old_log(), old_log(first=True), log(form="json"), json_alone()])
+def test_every_line_of_other_forms_is_used(tmp_path: Path, text: str) -> None:
+    (tmp_path / "oltp_read_write.log").write_text(text)
+    source = Source(tmp_path / "oltp_read_write.log")
+    assert len(list(IMPORTER.runs(source, TOLD))) == 1
+    assert source.read()["oltp_read_write.log"].lost.first == []
+
+
+def test_intervals_in_json_are_those_of_the_text(tmp_path: Path) -> None:
+    (run,), (same,) = read(tmp_path, log(form="json", errors=0)), read(tmp_path, log(errors=0))
+    assert list(rows_of(run, "ops")) == list(rows_of(same, "ops")) and worker(run) == worker(same)
+
+
+def test_json_alone_has_seconds_and_no_totals(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, json_alone(), "oltp_read_write.json")
+    assert ops(run) == {0: 100, 1: 110, 2: 120} and run.error is None
+    assert (worker(run)["ops"], worker(run)["ops_from"], worker(run)["connections"]) == (7 * 330, "rates", 4)
+    assert run.rows["steps"][0]["duration_s"] == 3.0  # type: ignore[index]
+    assert "its transactions are what its lines add up to" in remarks(run)[0]
+    (cut,) = read(tmp_path, json_alone()[:-2], "oltp_read_write.json")
+    assert ops(cut) == ops(run) and cut.error is not None and "ends in second 3" in cut.error.text
+    means = f"[\n{json_interval(4, 110, threads=0)}\n]\n"
+    (run,) = read(tmp_path, json_alone() + means, "oltp_read_write.json")
+    assert ops(run) == {0: 100, 1: 110, 2: 120}, "the means of the whole test have no threads, and are no interval"
+    assert run.steps[0].details["printed"] == {"transactions_per_s": 110.0}
+    first, second = read(tmp_path, 2 * json_alone(), "oltp_read_write.json")
+    assert ops(first) == ops(second) and (first.repeat, second.repeat) == (1, 2)
+
+
+def test_bins_that_are_printed_with_the_same_value_are_one(tmp_path: Path) -> None:
+    head = "Latency histogram (values are in milliseconds)\n   value  ------------- distribution ------------- count\n"
+    bins = "       0.001 |*             3\n       0.001 |*             4\n"
+    (run,) = read(tmp_path, log().replace("SQL statistics:", f"{head}{bins}       1.021 |**    328\nSQL statistics:"))
+    assert run.steps[0].details["printed"]["histogram"] == [[0.001, 7], [1.021, 328]]
+
+
 def test_other_options_are_no_repeat(tmp_path: Path) -> None:
     other = COMMAND.replace("--range-size=50", "--range-size=100")
     with pytest.raises(UsageError, match=r"run\.log:44: this log is of the same test and threads as .*run\.log:2"):
@@ -206,8 +337,8 @@ def test_a_log_without_a_test_is_named_by_its_file_or_by_the_user(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (log(version="0.5"), "of sysbench 0.x"),
-        (log(command=COMMAND.replace("oltp_read_write", "./tpcc.lua")), "none of the tests that ibench knows"),
+        (old_log(commits=False).partition("OLTP test")[0], "its lines have no transactions, and it has no totals"),
+        (log(command=COMMAND.replace("oltp_read_write", "./queue.lua")), "none of the tests that ibench knows"),
         (log().partition("[ 1s ]")[0], "it has no figures"),
     ],
 )
@@ -519,6 +650,121 @@ def test_a_folder_that_is_called_after_a_dbms_names_it(tmp_path: Path) -> None:
     folder_of(tmp_path, {"mysql1.example.com/a.log": log()})
     with pytest.raises(UsageError, match="does not say of what dbms it is"):
         list(IMPORTER.runs(Source(tmp_path / "mysql1.example.com"), ImportRequest("small")))
+
+
+BARE = log(command=None)
+
+
+def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Workspace, tmp_path: Path) -> None:
+    """T is 3.0011 s, so three samples are of a second each."""
+    texts = {
+        f"mysql/8.4.8/Tier{size}G_RW_4th.{kind}.txt": text
+        for size in (2, 32)
+        for kind, text in (
+            ("sysbench", BARE),
+            ("iostat", iostat([9, 100, 200, 300])),
+            ("vmstat", vmstat([1000, 2000, 3000 * size])),
+        )
+    }
+    texts |= {
+        f"mysql/8.4.8/Tier{size}G.cnf.txt": f"[mysqld]\nuser = alice\ninnodb_buffer_pool_size = {size}G\n"
+        for size in (2, 32)
+    }
+    folder = folder_of(tmp_path / "theirs", texts)
+    result = import_file(folder, "others", "a report", workspace, setup="rw", test="oltp_read_write")
+    assert result.warnings == [] and len(result.run_ids) == 2
+    lake = reader.lake(workspace)
+    figures = reader.sql(
+        lake, "SELECT dbms, counter, end_value FROM step_counters JOIN runs USING (run_id) WHERE counter IN "
+        "('reads', 'context_switches', 'cpu_user_s') ORDER BY dbms, counter"
+    ).rows()  # fmt: skip
+    assert [(dbms.partition(" ")[0], counter, round(value, 6)) for dbms, counter, value in figures] == [
+        ("mysql-8.4.8.Tier2G", "context_switches", 9000), ("mysql-8.4.8.Tier2G", "cpu_user_s", 3.6),
+        ("mysql-8.4.8.Tier2G", "reads", 600), ("mysql-8.4.8.Tier32G", "context_switches", 99_000),
+        ("mysql-8.4.8.Tier32G", "cpu_user_s", 3.6), ("mysql-8.4.8.Tier32G", "reads", 600),
+    ]  # fmt: skip
+    kept = reader.sql(lake, "SELECT name, value FROM config_options ORDER BY value").rows()
+    assert kept == [("innodb_buffer_pool_size", "2G"), ("innodb_buffer_pool_size", "32G")]
+    manifest = read_manifest(workspace.run_dir(result.run_ids[0]))
+    assert "samples of whole seconds" in manifest.workload["assumptions"][0]
+    assert manifest.host["logical_cpus"] == "2"
+
+
+def test_logs_of_sysbench_tpcc_are_steps_of_their_own(workspace: Workspace, tmp_path: Path) -> None:
+    command = COMMAND.replace("oltp_read_write", "./tpcc.lua").replace("--range-size=50", "--scale=100 --use_fk=0")
+    text = log(command=command).replace("Threads started!", "DB SCHEMA publicDB SCHEMA public\nThreads started!")
+    runs, unused = lost(tmp_path, text)
+    assert ops(runs[0], step="tpcc.t4") == {0: 100, 1: 110, 2: 120, 3: 5} and unused == []
+    test = runs[0].steps[0].details["test"]
+    assert (test["options"], test["group"]) == ({"scale": 100, "use-fk": 0}, "your own")
+    (run,) = read(tmp_path, BARE, told=ImportRequest("100w", "pg13.x", "tpcc"))
+    assert [step.name for step in run.steps] == ["tpcc.t4"]
+    take(workspace, tmp_path / "run.log", test="tpcc")
+    frame = answer(reader.lake(workspace), "step_throughput", "others")
+    assert frame["throughput"].to_list() == [pytest.approx(335 / 3.0011)]
+
+
+def test_logs_of_the_microbenchmarks_are_called_after_their_files(workspace: Workspace, tmp_path: Path) -> None:
+    command = COMMAND.replace("oltp_read_write --mysql", "/x/lua/oltp_read_only.lua --mysql")
+    texts = {
+        f"x.my8033_rel.z12a.pk1/sb.o.{name}.pk1.dop4": log(command=command)
+        for name in ("read-only.range10", "read-only.range10000", "scan.warmpre.range100", "point-query.range100")
+    }
+    texts["x.my8033_rel.z12a.pk1/sb.vm.read-only.range10.pk1.dop4"] = vmstat([1000, 2000, 3000])
+    folder = folder_of(tmp_path / "theirs", texts)
+    (run,) = IMPORTER.runs(Source(folder), ImportRequest("cached"))
+    names = ["scan-warm-pre.t4", "read-only-10.t4", "read-only-10000.t4", "point-query.t4"]
+    assert run.dbms == "my8033_rel.z12a" and [step.name for step in run.steps] == names, "as their scripts run them"
+    kinds = {row["step"]: row["kind"] for row in run.rows["steps"]}
+    assert (kinds["scan-warm-pre.t4"], kinds["point-query.t4"]) == ("warm_up", "test")
+    assert {row["step"] for row in run.rows["step_counters"]} == {"read-only-10.t4"}
+    assert len(import_file(folder, "others", "a report", workspace, setup="cached").run_ids) == 1
+    with pytest.raises(UsageError, match="this log is not of the test 'oltp_delete'"):
+        list(IMPORTER.runs(Source(folder), ImportRequest("cached", None, "oltp_delete")))
+
+
+def test_samples_that_belong_to_no_single_log_are_named(tmp_path: Path) -> None:
+    texts = {"a.sysbench.txt": 2 * BARE, "a.vmstat.txt": vmstat([1] * 3), "b.iostat.txt": iostat([9, 1])}
+    runs = list(
+        IMPORTER.runs(Source(folder_of(tmp_path / "theirs", texts)), ImportRequest("rw", "a.x", "oltp_read_write"))
+    )
+    assert not any("step_counters" in run.rows for run in runs)
+    assert remarks(runs[0]) == [
+        f"{name}:1: no single log is called as it is: it was left out" for name in ("a.vmstat.txt", "b.iostat.txt")
+    ]
+
+
+def test_logs_of_several_buffer_pools_are_no_repeats(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "theirs", {f"BP{size}.threads4/results.txt": BARE for size in (10, 80)})
+    told = ImportRequest("rw", "fb8020.nvme", "oltp_read_write")
+    runs = list(IMPORTER.runs(Source(folder), told))
+    assert sorted((run.dbms, run.repeat) for run in runs) == [("fb8020.nvme_BP10", 1), ("fb8020.nvme_BP80", 1)]
+    (one,) = IMPORTER.runs(Source(folder / "BP10.threads4"), told)
+    assert one.dbms == "fb8020.nvme"
+
+
+def test_logs_whose_scripts_have_noted_other_parameters_are_no_repeats(tmp_path: Path) -> None:
+    noted = "buffer_pool: 60\nthreads: {}\nhost: db7.example.com\nstorage: ssd\n"
+    texts = {f"BP60.threads{number}/results.txt": BARE for number in (1, 10)}
+    texts |= {f"BP60.threads{number}/params.txt": noted.format(number) for number in (1, 10)}
+    told = ImportRequest("rw", "my8023.ssd", "oltp_read_write")
+    with pytest.raises(
+        UsageError, match=r"BP60.threads10/results.txt:1: this log is of the same test .*different option"
+    ):
+        list(IMPORTER.runs(Source(folder_of(tmp_path / "theirs", texts)), told))
+    texts["BP60.threads10/params.txt"] = noted.format(1).replace("db7", "db8")
+    runs = list(IMPORTER.runs(Source(folder_of(tmp_path / "same", texts)), told))
+    assert [run.repeat for run in runs] == [1, 2] and runs[0].warnings == []
+
+
+def test_a_log_that_cannot_be_of_the_test_of_the_user_is_left_out(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, BARE, told=ImportRequest("rw", "a.x", "oltp_read_only"))
+    assert "it has writes, and oltp_read_only has none: this log was left out" in str(caught.value.detail)
+    reads = BARE.replace("        write:                           1005", "        write:                           0")
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, reads, told=ImportRequest("rw", "a.x", "oltp_read_write"))
+    assert "it has no writes, and oltp_read_write has some" in str(caught.value.detail)
 
 
 def test_a_run_that_is_missing_is_imported_and_again_replaces_all(workspace: Workspace, tmp_path: Path) -> None:

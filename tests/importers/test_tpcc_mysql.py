@@ -114,6 +114,14 @@ def test_a_log_without_its_end_is_a_failed_run_with_its_seconds(workspace: Works
     assert answer(reader.lake(workspace), "tpcc_summary", "others")["step_status"].to_list() == ["failed"]
 
 
+def test_a_log_with_lines_of_ten_seconds_has_the_figure_that_it_prints(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text(log(every=10))
+    take(workspace, tmp_path / "run.log", setup="small")
+    lake = reader.lake(workspace)
+    assert answer(lake, "tpcc_summary", "others")["notpm"].to_list() == [630.0]
+    assert answer(lake, "step_throughput", "others")["throughput"].to_list() == [(2 * 420 + 3 * 42) / 40]
+
+
 def test_lines_after_the_measured_time_are_of_no_second(tmp_path: Path) -> None:
     (run,) = read(tmp_path, log(measure=3))
     assert set(ops(run)) == {0, 1, 2, 3}

@@ -15,7 +15,7 @@ import pytest
 from ibench_lib import paths
 from ibench_lib.client.load import Load
 from ibench_lib.client.many import ManyLoad, Terminal
-from ibench_lib.client.mysql import compiled
+from ibench_lib.client.mysql import connection_core
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import next_operation
@@ -25,6 +25,7 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.insert_benchmark.workload import WORKLOAD as INSERT_BENCHMARK
 from ibench_lib.workloads.linkbench.workload import WORKLOAD as LINKBENCH
 from ibench_lib.workloads.tpcc.workload import WORKLOAD as TPCC
+from ibench_lib.workloads.tpcc.workload import Tpcc
 from ibench_lib.workloads.workload import Workload
 from tests.client.mysql.conftest import NEEDS_CORE
 
@@ -50,12 +51,12 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Chooses the core of the connections made next."""
 
     def chosen(choice: str) -> None:
-        monkeypatch.setenv(compiled.CHOICE, choice)
-        compiled.core.cache_clear()
+        monkeypatch.setenv(connection_core.CHOICE, choice)
+        connection_core.core.cache_clear()
 
     yield chosen
     monkeypatch.undo()
-    compiled.core.cache_clear()
+    connection_core.core.cache_clear()
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,15 @@ class Doing:
         for number, step in enumerate(self.workload.steps(options, setup, 1.0)):
             for worker in self.workload.workers(options, step):
                 spec = replace(self.workload.spec(options, step, worker, number), tick_ns=None, connections=1)
-                did.append(self.client(spec))
+                did.append(self.client(spec, digests=step.kind == "load" and isinstance(self.workload, Tpcc)))
         return did, [self.sums(table) for table in self.workload.tables(options, setup)]
 
-    def client(self, spec: Any) -> Any:
-        """One client process's part of a step, in this process, of not too many operations."""
+    def client(self, spec: Any, *, digests: bool) -> Any:
+        """One client process's part of a step, in this process, of not too many operations.
+
+        `digests`: statements are compared by their digests. Those that load a warehouse, which has only fixed dates,
+        are 100 MB.
+        """
         statements = MOST_OPERATIONS if spec.statements is None else spec.statements
         connection = Connection(self.address.arguments(), self.database, 60.0)
         try:
@@ -103,7 +108,8 @@ class Doing:
         finally:
             connection.close()
         assert totals["status"] == "complete", totals["error"]
-        told = f"SELECT command_type, CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE thread_id = {thread}"
+        argument = "MD5(argument)" if digests else "CONVERT(argument USING utf8mb4)"
+        told = f"SELECT command_type, {argument} FROM mysql.general_log WHERE thread_id = {thread}"
         statements_sent = [(kind, MOMENT.sub("then", text)) for kind, text in self.ask(told, None)]
         kept = {name: totals[name] for name in ("ops", "rows", "errors", "retries", "rows_by_table", "outcomes")}
         return spec.role, kept, statements_sent

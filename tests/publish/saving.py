@@ -1,7 +1,9 @@
 """Pages of one section, and the files that a click on them saves."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from playwright.sync_api import Page
@@ -28,10 +30,13 @@ def saved(page: Page, question: str) -> tuple[str, bytes]:
     return download.suggested_filename, Path(download.path()).read_bytes()
 
 
-def page_with(markup: str | Html | list[str | Html], folder: Path, most_bytes: int = 10**7) -> Path:
-    """A page of one section with this in it, an output of its cell or several."""
-    shown = markup if isinstance(markup, list) else [markup]
-    outputs = [nbformat.v4.new_output("display_data", Html(one).bundle) for one in shown]
+def page_with(
+    markup: str | Html | Sequence[str | Html | dict[str, Any]], folder: Path, most_bytes: int = 10**7
+) -> Path:
+    """A page of one section with this in it, an output of its cell or several; a dict is an output's data."""
+    shown = [markup] if isinstance(markup, str | Html) else markup
+    bundles = [one if isinstance(one, dict) else Html(one).bundle for one in shown]
+    outputs = [nbformat.v4.new_output("display_data", bundle) for bundle in bundles]
     cells = [
         nbformat.v4.new_markdown_cell("## Evidence", id="evidence"),
         nbformat.v4.new_code_cell("", outputs=outputs),

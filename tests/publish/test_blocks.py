@@ -105,3 +105,12 @@ def test_a_long_sentence_stands_once_in_a_page_and_is_linked_to_from_then_on() -
         (said,) = re.findall(rf'<(?:li|span|p)[^>]* id="{place}">([^<]*)', page)
         assert text in said
     assert "Up to 12 comparisons" in page and "Up to 14 comparisons" in page and page.count("Median of 3 runs.") == 2
+
+
+def test_a_figure_of_ones_own_has_its_title_as_caption_and_no_second_one() -> None:
+    own = {"data": [{"type": "scatter", "y": [1, 2]}], "layout": {"title": {"text": "Mine <i>&amp; yours</i>"}}}
+    page = block(**{PLOTLY_MIME: own})
+    assert "<figcaption>Mine &amp; yours</figcaption>" in page and 'id="chart.' in page
+    (text,) = re.findall(r'<script type="application/gzip">([^<]*)<', page)
+    layout = json.loads(gzip.decompress(base64.b64decode(text)))["layout"]
+    assert "title" not in layout and layout["template"]["layout"]["plot_bgcolor"] == "white"

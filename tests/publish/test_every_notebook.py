@@ -19,7 +19,7 @@ from ibench_lib.publish.notebook import parameters, read_notebook, sections, tag
 from ibench_lib.publish.page import PageText, render
 from ibench_lib.publish.post_file import check_posts
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.show.kit.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
 from ibench_lib.store import reader
 from tests.publish.browsing import UNNAMED_TABLE, open_post, serious_violations
 from tests.publish.posting import ROOT, VALUES, SharedKernel
@@ -62,7 +62,8 @@ def unlinked_cells(ran: NotebookNode) -> list[str]:
     for cell in ran.cells:
         made = list(blocks.cell(cell))
         outputs = [output.get("data", {}) for output in cell.get("outputs", [])]
-        drawn = any(PLOTLY_MIME in data or "<table" in data.get("text/html", "") for data in outputs)
+        charts = {PLOTLY_MIME, CHART_MIME}
+        drawn = any(charts & data.keys() or "<table" in data.get("text/html", "") for data in outputs)
         if drawn and cell.id != "evidence-parts" and not made[-1].startswith('<p class="source"><a href="#evidence.'):
             found.append(cell.id)
     return found

@@ -190,6 +190,24 @@ def test_without_scripts_and_on_paper_the_table_stands(tmp_path: Path, browser: 
     assert paper.locator(".fn", has_text="MYSQLparse").is_visible() and not paper.locator(".bar").is_visible()
 
 
+def test_on_paper_names_stand_where_a_phone_has_no_room_for_them(tmp_path: Path, browser: Browser) -> None:
+    thread = "mariadbd;start_thread;handle_one_connection;do_command"
+    stacks = {f"{thread};most": 9_450, f"{thread};narrow": 550}
+    graph = graph_of([side("a", stacks, 100.0), side("b", stacks, 100.0)], "l.i0")
+    page = open_page(browser, page_of(graph, tmp_path), 390).page
+    page.wait_for_selector("figure.flame[data-drawn]")
+    narrow = page.locator(".fn", has_text=re.compile("^narrow$"))
+    assert narrow.count() == 0 and not page.locator(".flame .paper").is_visible()
+    page.get_by_label("Width:").select_option("A")
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert narrow.count() == 1
+    assert page.locator(".flame .paper").inner_text().startswith("Drawn: A, a, 2026-11-22.")
+    page.emulate_media(media="screen")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert narrow.count() == 0
+
+
 def test_a_file_is_saved_by_a_click(opened: Opened) -> None:
     with opened.page.expect_download() as waiting:
         opened.page.get_by_text("Save A-a-2026-11-22-l.i0.folded").click()

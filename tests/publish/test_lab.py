@@ -118,7 +118,15 @@ def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page,
         """[...document.querySelectorAll('.jp-OutputArea .js-plotly-plot')].map(chart =>
             Math.max(0, ...[...chart.querySelectorAll('.trace path, .points path')].map(e => e.getBBox().width)))"""
     )
-    assert len(widths) > 5 and all(width > 1 for width in widths), widths
+    assert widths and all(width > 1 for width in widths), widths
+    drawn = page.evaluate(
+        """[...document.querySelectorAll('.jp-OutputArea .picture')].map(chart => [
+            chart.querySelectorAll('.panel path, .along :is(circle, rect)').length,
+            getComputedStyle(chart.querySelector('line')).stroke, chart.getBoundingClientRect().width])"""
+    )
+    assert len(drawn) > 3 and len(widths) + len(drawn) > 5, "what needs no zoom is a picture, as on a page"
+    for shapes, stroke, wide in drawn:
+        assert shapes and stroke == "rgb(217, 223, 229)" and wide > 300, drawn
     tables = page.locator(".jp-OutputArea table.grid").all_text_contents()
     assert any("Average throughput, cached" in text and "system.cy10ap1lag" in text for text in tables)
     assert any("system.live" in text and "running" in text for text in tables), "the run in progress"

@@ -131,7 +131,7 @@ def test_the_page_is_built_for_reading(opened_demo: Opened) -> None:
     assert {"throughput", "fairness", "sla", "get-min", "l.i1.one-second", "l.i1.histogram", "l.i1.purge-lag"} <= {*ids}
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
     first = page.locator("#start .headline > *").evaluate_all("all => all.map(e => e.id || e.className)")
-    assert first == ["tested", "badges", "tldr", "finding", "strips", "key", "fold", "statements"]
+    assert first == ["tested", "badges", "tldr", "finding", "strips", "key", "fold", "statements", "ran"]
     assert order == [
         "start", "builds", "benchmark", "configurations", "throughput", "fairness", "sla", "response-time",
         "one-second", "purge-lag", "get-min", "metrics", "devices", "sizes", "evidence",
@@ -175,7 +175,7 @@ def test_f23_f24_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened
     assert page.evaluate("window.hit") is None
     assert page.title() == page.locator("h1").inner_text() == HOSTILE
     assert page.locator("img, iframe, object, embed, [onerror], [onclick]").count() == 0
-    assert page.evaluate("[...document.querySelectorAll('script:not([type])')].length") == 2
+    assert page.evaluate("[...document.querySelectorAll('script:not([type])')].length") == 3
     assert page.locator("svg a, svg script, foreignObject").count() == 0
     assert page.locator("head title").count() == 1
     for place in ("#tldr", "#builds .note", "#builds table", ".byline", "#throughput caption"):

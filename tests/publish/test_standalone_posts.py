@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
+from tests.importers.sysbench_logs import log
 from tests.places import GOLDEN
 from tests.publish.browsing import open_post, sentences, table_rows
 from tests.publish.posting import SharedKernel, page_of
@@ -70,3 +73,22 @@ def test_the_published_seconds_are_drawn_as_they_were_published(
             assert dbms != name
             shown = [float(cell.removesuffix(" slow")) for cell in cells]
             assert shown == [values[dbms, step] for step in steps]
+
+
+def test_a_post_on_an_archive_has_its_published_table_next_to_what_its_logs_give(
+    place: Workspace, kernel: SharedKernel, tmp_path: Path
+) -> None:
+    result = "my8033.cy10a"
+    (tmp_path / result).mkdir()
+    for test in ("read-only.range10", "scan.range100"):
+        (tmp_path / result / f"sb.o.{test}.pk1.dop4").write_text(log((), rest=3000))
+    (tmp_path / "table.csv").write_text(
+        f"setup,dbms,step,qps\nsmall,{result},read-only-10.t4,5998\nsmall,{result},scan.t4,114\n"
+    )
+    import_file(tmp_path / result, "theirs", "their logs", place, setup="small", dbms=result)
+    import_file(tmp_path / "table.csv", "theirs_published", "their table", place)
+    text = page_of(kernel, place, "imported", experiment="theirs*").read_text()
+    assert "Of 2 published figures with files to recompute them from, 1 is what the files give" in text
+    assert "another unit: thousands of rows that one scan reads per second" in text
+    assert "theirs: 1 run with 2 steps from imported logs of 2 files. Source: their logs." in text
+    assert "Not known: " in text and "No file has samples of the host or its disks." in text

@@ -14,7 +14,7 @@ from ibench_lib.runner.forecast import Forecast, Forecaster, most_disk_bytes
 from ibench_lib.runner.plan import plan_cell
 from ibench_lib.runner.snapshot.sharing import LoadSettings, share
 from ibench_lib.servers.build import Build
-from ibench_lib.store.manifest import read_manifest, write_manifest
+from ibench_lib.store.manifest import Manifest, read_manifest, write_manifest
 from tests.synthetic import Run, write_runs
 
 pytestmark = pytest.mark.lake
@@ -69,6 +69,23 @@ def test_without_any_run_it_is_a_guess(workspace: Workspace) -> None:
     # 20,000 rows at 200,000/s, their index at 400,000/s, 50,000 at 40,000/s, 30 s of queries, 4 steps and a server
     assert found.seconds == pytest.approx(0.1 + 0.05 + 1.25 + 30 + 4 * 1 + 10)
     assert found.disk_bytes > 20_000 * 300 + (80 << 30) // 1000
+
+
+def test_where_no_cell_is_to_run_no_history_is_read(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ibench experiment plan` of an experiment that is done: the lake takes it longer to open than all the rest."""
+    asked: list[Workspace] = []
+
+    def none(place: Workspace) -> list[Manifest]:
+        asked.append(place)
+        return []
+
+    monkeypatch.setattr("ibench_lib.runner.forecast.manifests", none)
+    forecaster = Forecaster(workspace)
+    assert asked == []
+    loaded, cell = load(workspace)
+    for _ in range(2):
+        assert forecaster.cell(loaded, plan_cell(loaded, cell, BUILD)).source == "a guess"
+    assert asked == [workspace]
 
 
 def test_rates_of_other_cells_on_this_host_are_used(workspace: Workspace, here: dict[str, Any]) -> None:

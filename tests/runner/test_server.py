@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.errors import BuildNotFound, ExperimentError, RunFailed
+from ibench_lib.errors import RunFailed
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.server import ask, fit, mask_for, open_server
+from ibench_lib.runner.server import ask, mask_for, open_server
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.remote import Access, Remote
@@ -22,18 +22,6 @@ NOTHING = ServerConfig(())
 def opened(build: AnyBuild, workspace: Workspace) -> Server:
     run_dir = workspace.run_dir("20261121T120000Z-e-s-b.c-r1")
     return open_server(build, NOTHING, workspace, run_dir, transport="tcp", engine="innodb")
-
-
-@pytest.mark.parametrize(("build", "transport"), [(CLEAR, "tcp"), (SECURE, "tls")])
-def test_a_remote_server_is_reached_in_its_own_way_only(build: Remote, transport: str) -> None:
-    assert fit(build, NOTHING, transport=transport, engine="innodb") == []
-    with pytest.raises(ExperimentError, match=f"is remote and uses transport {transport}, not the workload's socket"):
-        fit(build, NOTHING, transport="socket", engine="innodb")
-
-
-def test_a_build_without_the_plugin_of_an_engine_is_refused() -> None:
-    with pytest.raises(BuildNotFound, match=r"build here has no plugin ha_rocksdb\.so, which `engine: rocksdb` needs"):
-        fit(HERE, NOTHING, transport="socket", engine="rocksdb")
 
 
 def test_only_a_server_on_this_host_has_a_local_side(workspace: Workspace) -> None:

@@ -14,6 +14,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import headline, headline_statements, short_names
 from ibench_lib.show.kit.display import Html
 from ibench_lib.store import reader
+from tests.ask.pairs import pair_of
 from tests.shared import lake_of
 from tests.show.saying import frame_of
 from tests.synthetic import Run, answer
@@ -57,7 +58,9 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     assert re.search(r'<p class="finding">Range queries \(qr100\): 0\.50x, slower with b</p>', page)
     assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
     assert '<figcaption>Inserts with secondary indexes<span class="code"> l.i1</span>, inserts/s<' in page
-    assert page.count('href="#evidence.step_throughput"') == 1, "the sentence leads to its query"
+    sentences, strip = page.split('<div class="ran"')
+    for part in (sentences, strip):
+        assert part.count('href="#evidence.step_throughput"') == 1, "the sentence and the strip lead to its query"
     assert "slower than" not in page, "the strip has the ratio with its interval, and the caption names it"
     monkeypatch.setattr("ibench_lib.show.headline._MOST_STRIPS", 3)
     monkeypatch.setattr("ibench_lib.show.headline._MOST_SAID", 1)
@@ -219,3 +222,18 @@ def test_a_post_with_a_question_of_its_own_opens_with_its_figure() -> None:
     assert "get_min took" in page and 'href="#evidence.get_min"' in page
     (item,) = ib.opening(post, ib.mvcc_gc_statements).items
     assert isinstance(item, Html) and "<figure" not in item.markup
+
+
+@pytest.mark.slow
+def test_every_first_screen_ends_with_what_was_run() -> None:
+    runs = [Run("a"), Run("b", minute=1), Run("a", setup="io", minute=2), Run("b", setup="io", minute=3)]
+    post, both = chosen(*runs), pair_of(*runs)
+    shown = (headline(post), ib.opening(post, ib.steadiness_statements), ib.pair_headline(both))
+    screens = [item for one in shown for item in one.items if isinstance(item, Html)]
+    for screen in (*screens, ib.explained(ib.explanations(both))):
+        before, strip = screen.markup.split('<div class="ran"')
+        assert 'class="tested"' in before and "statements" not in strip and screen.headline
+        facts = dict(re.findall("<dt>([^<]*)</dt><dd>([^<]*)</dd>", strip))
+        assert facts["Setups"] == "cached and io" and facts["Configurations"] == "a and b"
+        assert facts["Runs"].startswith("4: one of each") and facts["Missing"] == "no step, no second"
+    assert len(screens) == 3

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.display import Html, Section, Shown
@@ -55,3 +59,14 @@ def test_dead_rows_are_shown_where_a_server_counts_them() -> None:
     shown = markup_of(dead_rows(choose(lake_of(*PAIR, Run("maria", minute=2)), "demo")))
     assert "over 10,000 and more than 10x the smallest" in shown and "Dead rows at the end of each step" in shown
     assert "maria" not in shown and "istory" not in shown
+
+
+def test_a_workload_adds_what_dead_rows_do() -> None:
+    """Its sentences, tables and charts stand below; a post without such a server has none of them."""
+    parts: tuple[Any, ...] = (ib.get_min_dead_rows_statements,)
+    more = {"drawings": (ib.get_min_dead_rows_table,)}
+    assert dead_rows(choose(lake_of(Run()), "demo"), *parts, **more).parts == ()
+    runs = [replace(run, steps=("l.i0", "l.x", "l.i1", "qr100")) for run in PAIR]
+    shown = markup_of(dead_rows(choose(lake_of(*runs), "demo"), *parts, **more))
+    assert shown.index("Dead rows at the end of each step") < shown.index("get_min next to dead rows, system.many")
+    assert "before qr100 there were 90,000 dead rows" in shown

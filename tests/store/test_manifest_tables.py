@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.base.collector_report import CollectorReport
-from ibench_lib.store.manifest import BinaryRecord, ConfigRecord, Manifest, OptionRecord
+from ibench_lib.store.manifest import BinaryRecord, ConfigRecord, Manifest, OptionRecord, SettleAction
 from ibench_lib.store.manifest_tables import manifest_rows
 from tests.synthetic import OTHER_KINDS, OTHER_OPERATIONS, Run, manifest_of
 
@@ -86,4 +86,15 @@ def test_a_run_has_what_its_collectors_reported() -> None:
     report = CollectorReport("profile", 60, samples=2, missed=1, cpu_s=0.5, busy_s=5.0, reason="OSError: busy")
     assert rows_of(manifest_of(Run(collectors=(report,))), "collectors") == [
         {"collector": "profile", "every_s": 60, "samples": 2, "missed": 1, "reason": "OSError: busy"}
+    ]
+
+
+def test_a_run_has_what_settled_its_database() -> None:
+    actions = [
+        SettleAction(before_step="qr100", action=action, seconds=seconds, result="done")
+        for action, seconds in (("VACUUM pi1", 2.5), ("CHECKPOINT", 0.5))
+    ]
+    assert rows_of(manifest_of(Run()).model_copy(update={"settle": actions}), "settling") == [
+        {"position": 0, "before_step": "qr100", "action": "VACUUM pi1", "seconds": 2.5, "result": "done"},
+        {"position": 1, "before_step": "qr100", "action": "CHECKPOINT", "seconds": 0.5, "result": "done"},
     ]

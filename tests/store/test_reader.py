@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -444,6 +445,25 @@ def test_columns_say_what_the_schema_says_of_them(workspace: Workspace) -> None:
         reader.columns("opps")
     for name in catalogue.questions():
         assert reader.documentation(name).startswith(catalogue.questions()[name])
+
+
+def test_columns_of_several_names_are_asked_of_one_lake(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    open_one = reader._with_every_name
+
+    def counted(cache: Path) -> duckdb.DuckDBPyConnection:
+        opened.append(cache)
+        return open_one(cache)
+
+    monkeypatch.setattr(reader, "_with_every_name", counted)
+    reader.described.cache_clear()
+    reader._nothing.cache_clear()
+    first = [reader.described(name) for name in ("ops", "questions.sla", "rates_of_steps")]
+    assert all(first) and len(opened) == 1
+    monkeypatch.setattr(catalogue, "statements", lambda: {"one": "CREATE VIEW one AS SELECT 1 AS step_id"})
+    reader.described.cache_clear()
+    assert [column for column, *_ in reader.described("one")] == ["step_id"] and len(opened) == 2
+    reader.described.cache_clear()
 
 
 def test_a_macro_that_reads_the_table_it_is_given_has_no_columns_of_its_own(workspace: Workspace) -> None:

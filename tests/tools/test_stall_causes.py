@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.injections import FORCED
-from benchmarks.stall_causes import LOADS, Load, matrix, report, rows_per_s
+from benchmarks.stall_causes import FORCED, LOADS, OPTIONS, Load, matrix, report, rows_per_s
 from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run
@@ -42,7 +41,18 @@ def test_the_page_counts_right_labels_swapped_sides_and_blamed_steps() -> None:
 
 def test_what_is_forced_has_a_cause_that_the_rules_know() -> None:
     lake = lake_of(Run("a"))
-    assert {forced.cause for forced in FORCED.values()} <= set(reader.sql(lake, "FROM dip_causes")["cause"])
+    known = dict(reader.sql(lake, "SELECT cause, family FROM dip_causes").iter_rows())
+    for forced in FORCED.values():
+        assert forced.cause in known, forced.name
+        assert known[forced.cause] in (None, forced.family), "no other family's"
+        assert forced.family is None or forced.family in OPTIONS
+
+
+def test_a_page_names_nothing_that_is_for_another_family() -> None:
+    mine = [name for name, forced in FORCED.items() if forced.family in (None, "postgres")]
+    text = report("here", 2, {"table_lock": [("table_lock", "high")] * 2}, {}, 0, [], mine)
+    assert "Not measured in this round:" in text and "autovacuum" in text and "purge" not in text
+    assert "| table_lock | 1 | 1 of 1 | 1 |" in text
 
 
 @pytest.mark.parametrize("load", LOADS.values(), ids=list(LOADS))

@@ -1,4 +1,4 @@
-"""The compiled core, `core.c`: MySQL's usual exchange. `compiled.py` is its only user.
+"""The compiled core, `core.c`: MySQL's usual exchange. `connection_core.py` finds it, `compiled.py` alone uses it.
 
 What it does not handle it leaves to Python's wire: a command of several packets, which it does not send, and an answer
 that is an error, long, in pieces or malformed, of which it gives the bytes that have arrived.

@@ -17,7 +17,7 @@ from ibench_lib.client import driver
 from ibench_lib.client.driver import ConnectionLost, StatementError
 from ibench_lib.client.exchange import Exchange
 from ibench_lib.client.mysql.binary import Prepared, PreparedRows, with_markers
-from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire, completed_by, core_state, wire_of
+from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire, completed_by, wire_of
 from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, Wire, refused
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
@@ -172,9 +172,6 @@ def _translate(error: Exception) -> Exception:
         message = str(error.args[1]) if len(error.args) > 1 else ""
         return ConnectionLost(f"({code}) {message}") if code in _LOST else refused(code, message)
     return ConnectionLost(str(error) or type(error).__name__)
-
-
-__all__ = ["Connection", "connect", "core_state"]
 
 
 def connect(

@@ -302,6 +302,9 @@ class MySQLFamily(Flavour):
             return False
         return True
 
+    def free_memory(self, datadir: Path, wait_s: float = 0.0) -> None:
+        """Nothing: its memory is the kernel's again when it ends."""
+
     def plugins(self, engine: str) -> list[str]:
         return list(_PLUGINS.get(engine, ()))
 

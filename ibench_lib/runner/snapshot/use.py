@@ -55,8 +55,12 @@ class RunSnapshot:
         self._record_copy(server, manifest)
         return dict(self.found.record.rows)
 
-    def make(self, server: LocalServer, address: dict[str, Any], manifest: Manifest, rows: dict[str, int]) -> Address:
+    def make(
+        self, server: LocalServer, address: dict[str, Any], database: str, manifest: Manifest, rows: dict[str, int]
+    ) -> Address:
         """Shut the server down in full, set its data directory aside, and start it on a copy. Returns where it is now.
+
+        `database` has the run's tables.
 
         Raises
         ------
@@ -67,7 +71,7 @@ class RunSnapshot:
         last = self.loaded[-1].name
         where = f"run {manifest.run_id}, snapshot after step {last}"
         timeout_s = self._timeout_s
-        _ask_for_full_shutdown(flavour, address, where)
+        _ask_for_full_shutdown(flavour, address, database, where, timeout_s)
         try:
             shutdown_s = server.stop(timeout_s)
         except RunFailed as error:
@@ -119,10 +123,12 @@ def snapshot_bytes(experiment: LoadedExperiment, planned: PlannedCell, loaded: S
     return needed_bytes(planned.build, planned.config, tables_bytes) if loaded else 0
 
 
-def _ask_for_full_shutdown(flavour: Flavour, address: dict[str, Any], where: str) -> None:
+def _ask_for_full_shutdown(
+    flavour: Flavour, address: dict[str, Any], database: str, where: str, timeout_s: float
+) -> None:
     """No purge debt, no buffered changes, no redo to apply: a server with other settings can take the files up."""
     try:
-        connection = connect(flavour.driver, address, None, timeout_s=60)
+        connection = connect(flavour.driver, address, database, timeout_s)
         try:
             for statement in flavour.clean_stop:
                 connection.query(statement)

@@ -167,6 +167,12 @@ class Program(Protocol):
     def answers(self, address: Address) -> bool:
         """Whether a server can be reached and lets us in."""
 
+    def free_memory(self, datadir: Path, wait_s: float = 0.0) -> None:
+        """Free what a server of a data directory that was killed has left in the kernel's memory. Never raises.
+
+        Only what is proven to be its own, and used by nobody; its last processes are waited for, at most `wait_s`.
+        """
+
     small: tuple[Option, ...]
     """Options of a server that is only inspected."""
 
@@ -239,7 +245,7 @@ class ServerControl(Protocol):
     family: str
     """The folder of `ibench_lib/families/`, or the entry point, that it is in."""
     clean_stop: tuple[str, ...]
-    """Statements after which the next shutdown leaves nothing to purge, merge, flush or recover."""
+    """Statements in a run's database after which the next shutdown leaves nothing to purge, merge, flush or recover."""
     settling: Settling
     places: FigurePlaces
     create_database: str

@@ -12,10 +12,11 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.base.wording import capital, count, joined
 from ibench_lib.show.compare.comparison import long_values
-from ibench_lib.show.headline import attentions, badges, clients_said, first_screen
+from ibench_lib.show.headline import attentions, badges, first_screen, ran
 from ibench_lib.show.kit.display import Shown, listed_sentences, sentence, sources
 from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, begun, below_each_other, finding, strips
+from ibench_lib.show.kit.what_was_run import clients_said
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
 _MOST_REASONS = 3
@@ -80,6 +81,7 @@ def pair_headline(chosen: Pair) -> Shown:
         below_each_other(strips(titled, chosen.palette), key),
         TLDR_REST,
         listed_sentences(sentences),
+        ran(chosen),
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
     return Shown((screen,), answers)

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import polars as pl
 
 from ibench_lib.analysis.explain import explain, explained_steps
 from ibench_lib.analysis.explanation import Explanation, Term
+from ibench_lib.analysis.frames import step_text
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.pair import Pair
+from ibench_lib.base.wording import capital
 from ibench_lib.metrics import Better
 from ibench_lib.show.compare.headline import tested
 from ibench_lib.show.explain.wording import cannot_say, notes, profile_statements, rate_of, step_statements
-from ibench_lib.show.headline import badges, first_screen
-from ibench_lib.show.kit.display import Html, Shown, sentence, sources
+from ibench_lib.show.headline import badges, first_screen, ran
+from ibench_lib.show.kit.display import Html, Shown, listed_sentences, sentence, sources
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
-from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, below_each_other, strips
+from ibench_lib.show.kit.strips import (
+    FILLED,
+    RATE_WORDS,
+    StripRow,
+    arrows_said,
+    begun,
+    below_each_other,
+    finding,
+    strips,
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,7 @@ class Explanations:
 
 _STEPS, _PROFILES, _CHECKS = ("explain_steps",), ("profiled", "stacks"), "profile_checks"
 _SETTINGS = "fact_diff"
+_MOST_SAID = 3
 _BETTER: Mapping[str, Better] = {"throughput": "higher", "cpus_used": "neither", "cpu_us": "lower"}
 _QUESTIONS = (*_STEPS, *_PROFILES, _CHECKS, _SETTINGS)
 
@@ -54,6 +68,9 @@ def explained(found: Explanations) -> Html:
             found.pair.nothing("No step is complete for both A and B, so there is nothing to explain."), "selected_runs"
         )
     parts: list[Html] = []
+    rates = found.pair.ask("step_throughput")
+    several = len({one.setup for one in found.each}) > 1
+    found_of: list[tuple[str, list[StripRow]]] = []
     for one in found.each:
         lines = [
             *((text, "", _STEPS) for text in step_statements(one, drawn=bool(one.rate))),
@@ -65,20 +82,44 @@ def explained(found: Explanations) -> Html:
             Sentence(text, sources(*(name for name in asked if name in found.answers)), kind)
             for text, kind, asked in lines
         ]
-        name = f"{one.step}, {one.setup}"
-        picture = _strip(one, found.pair.palette)
-        head = f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>'
-        rest = [TLDR_REST] if picture and not parts else []
-        parts.append(Html(head, picture, *rest, '<ul class="statements">', *items, "</ul>"))
-    reservations = badges(found.pair.runs, found.pair.ask("step_throughput"), found.pair.excluded)
-    return first_screen(tested(found.pair), reservations, TLDR, *parts)
+        rows = _rows(one)
+        where = f"{one.setup}, " if several else ""
+        found_of.append((f"{where}{step_text(rates, one.step, '{words} ({step})')}", rows[:1]))
+        rest = [TLDR_REST] if rows and not parts else []
+        parts.append(Html(_head(one, rates), _strip(rows, found.pair.palette), *rest, _said(items)))
+    reservations = badges(found.pair.runs, rates, found.pair.excluded)
+    codes = {code for one in found.each for code in (one.setup, one.step)}
+    differs = begun(finding([place for place in found_of if place[1]], "{name} {figure}"), codes)
+    first = [Sentence(differs, kind="finding", element="p")] if any(rows for _, rows in found_of) else []
+    return first_screen(tested(found.pair), reservations, TLDR, *first, *parts, ran(found.pair))
 
 
-def _strip(found: Explanation, palette: str) -> Html:
-    """The rate, and the two terms that it is made of exactly, of B relative to A."""
-    if not found.rate:
-        return Html()
+def _head(found: Explanation, rates: pl.DataFrame) -> str:
+    """The heading of a step: in words before its name, if there are words; a table of contents has the name only."""
+    name = f"{found.step}, {found.setup}"
+    words, text = step_text(rates, found.step, "{words}"), html.escape(name)
+    if words != found.step:
+        text = f'<span class="words">{html.escape(capital(words))} · </span><span class="code">{text}</span>'
+    return f'<h3 id="{html_id(f"{name}.explained")}">{text}</h3>'
+
+
+def _said(items: Sequence[Sentence]) -> Html:
+    """The sentences on a step: of many, all but the first are folded; what nobody should overlook never is."""
+    first = [item for item in items if item.kind == "loud"]
+    first = [item for item in items if item in first or item in items[:_MOST_SAID]]
+    rest = [item for item in items if item not in first]
+    return listed_sentences(items) if len(rest) < 2 else listed_sentences(first, rest)
+
+
+def _rows(found: Explanation) -> list[StripRow]:
+    """The rate, and the two terms that it is made of exactly, of B relative to A; empty without CPU."""
     rows = [StripRow(rate_of(found, term), _ratio(found, term), better=_BETTER[term.name]) for term in found.rate]
+    return [replace(row, words=RATE_WORDS) if place == 0 else row for place, row in enumerate(rows)]
+
+
+def _strip(rows: Sequence[StripRow], palette: str) -> Html:
+    if not rows:
+        return Html()
     note = f"Rate = CPU in use / CPU per operation. {FILLED}{arrows_said(rows)}"
     return below_each_other(strips([("B relative to A", rows)], palette), note)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -39,15 +41,23 @@ def flame_graphs(post: Selection) -> Shown:
     return _shown(graphs, profiled, stacks, post.palette)
 
 
-def flame_differences(pair: Pair) -> Shown:
-    """For each step and setup the flame graph of A and B on one scale (`profiled`, `stacks`)."""
+def flame_differences(pair: Pair, *, opening: bool = False) -> Shown:
+    """For each step and setup the flame graph of A and B on one scale (`profiled`, `stacks`).
+
+    `opening`: the graph whose CPU per operation differs most comes first, the others are folded below it. Of a single
+    dbms nothing is said then: the first screen above it says so.
+    """
+    if opening and not pair.other:
+        return Shown(())
     profiled = pair.ask("profiled")
     if not pair.other or not profiled["samples"].sum():
         return _nothing(pair.nothing, profiled)
     stacks, graphs = pair.ask("stacks"), []
     for setup, step, of_step in _steps(profiled):
         graphs += _both(stacks, of_step, setup, step, (pair.base, pair.other))
-    return _shown(graphs, profiled, stacks, pair.palette)
+    if opening:
+        graphs.sort(key=lambda graph: -_change(graph[1]))
+    return _shown(graphs, profiled, stacks, pair.palette, fold=opening)
 
 
 def release_flames(post: Selection, history: History) -> Shown:
@@ -133,8 +143,20 @@ def _both(
     return [(step, graph_of(known, f"{step}, {setup}"))] if len(known) == 2 else []
 
 
-def _shown(graphs: list[tuple[str, Graph]], profiled: pl.DataFrame, stacks: pl.DataFrame, palette: str) -> Shown:
-    items = _drawn(graphs, palette)
+def _change(graph: Graph) -> float:
+    """How far apart A and B are in CPU per operation; 0 where that is not known."""
+    a, b = (side.us or 0.0 for side in graph.sides)
+    return abs(math.log(b / a)) if a > 0 and b > 0 else 0.0
+
+
+def _shown(
+    graphs: list[tuple[str, Graph]], profiled: pl.DataFrame, stacks: pl.DataFrame, palette: str, *, fold: bool = False
+) -> Shown:
+    """The graphs, all but the first folded if so asked, and what is missing."""
+    items = _drawn(graphs[:1] if fold else graphs, palette)
+    for step, graph in graphs[1:] if fold else ():
+        head = Html(f'<details class="fold"><summary>{html.escape(graph.title)}</summary>')
+        items += [head, *_drawn([(step, graph)], palette), Html("</details>")]
     missing = _missing(profiled)
     if missing:
         items.append(sentence(missing))

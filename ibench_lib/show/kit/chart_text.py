@@ -17,6 +17,8 @@ _TYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4"
 MOST_LINES = 12
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 """What a chart is among the forms of an output."""
+CHART_MIME = "application/vnd.ibench.chart+json"
+"""The same of a chart that is a picture, which JupyterLab then shows as HTML, as a page does."""
 ASIDE = "aside"
 """`meta` of a trace that only frames others, such as a band: it is not put into words."""
 UNIT = "unit"

@@ -21,10 +21,12 @@ from ibench_lib.analysis.run_warnings import KindOfWarning, kinds_of_warnings, r
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.base.wording import capital, count, joined
-from ibench_lib.show.kit.chart_text import PLOTLY_MIME
-from ibench_lib.show.kit.drawing import Drawing, drawing_of
+from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
+from ibench_lib.show.kit.drawing import Drawing, drawing_of, themed
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.picture_style import notebook_style
+from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.pieces import Html as Html
 from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.kit.statements import Statement
@@ -69,12 +71,22 @@ class Shown:
         made_from = {ANSWER: list(self.answers)} if self.answers else {}
         for item in self.items:
             if isinstance(item, go.Figure | Drawing):
-                # The figure itself, whatever renderer plotly would choose: Lab draws it, and so does a post.
+                # The figure itself, whatever renderer plotly would choose: Lab draws it as a post does.
                 figure = json.loads(item.to_json()) if isinstance(item, go.Figure) else vars(item)
-                drawn = {PLOTLY_MIME: figure, "text/plain": figure["layout"]["meta"]["title"]}
-                display(drawn, raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
+                display(_bundle(figure), raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
             else:
                 display(item, metadata=made_from)  # type: ignore[no-untyped-call]
+
+
+def _bundle(figure: dict[str, Any]) -> dict[str, Any]:
+    """The data of an output with a chart: a picture as HTML, and what needs zoom for plotly."""
+    picture, figure = picture_of(figure), themed(figure)
+    meta = figure["layout"]["meta"]
+    if picture is None:
+        return {PLOTLY_MIME: figure, "text/plain": meta["title"]}
+    head = f'<figure class="picture {meta.get("width", "full")}"><figcaption>{html.escape(meta["title"])}</figcaption>'
+    shown = f"{head}{picture}</figure>{notebook_style()}"
+    return {CHART_MIME: figure, "text/html": shown, "text/plain": meta["title"]}
 
 
 @dataclass(frozen=True)
@@ -117,7 +129,7 @@ def draw(
     return _each(frame, functions, given, words, **shown)
 
 
-_SHOWN = {"by": "setup", "heading": None, "anchor": "", "nothing": "Nothing to show.", "fold": False}
+_SHOWN = {"by": "setup", "heading": None, "anchor": "", "nothing": "Nothing to show.", "fold": False, "once": ()}
 
 
 def each(
@@ -128,6 +140,7 @@ def each(
     anchor: str = "",
     nothing: str = "Nothing to show.",
     fold: bool | str = False,
+    once: Sequence[str] = (),
     palette: str = "default",
     **options: Any,
 ) -> Shown:
@@ -141,13 +154,16 @@ def each(
     fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats), or several
         setups with more than MOST_OF_SETUPS charts and tables: a page with hundreds of panels hides its answers. As
         text: what to say instead of how many charts and tables there are.
+    once : columns that are shown; groups of the first column of `by` that are alike in them are shown once, and that
+        column then has all of their names.
     palette : the name of the colours of marks.
     options : passed to each function.
     """
     given = {"palette": palette}
     return _each(
-        frame, functions, given, {}, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, **options
-    )
+        frame, functions, given, {}, by=by, heading=heading, anchor=anchor, nothing=nothing, fold=fold, once=once,
+        **options,
+    )  # fmt: skip
 
 
 def _each(
@@ -161,6 +177,7 @@ def _each(
     anchor: str,
     nothing: str,
     fold: bool | str,
+    once: Sequence[str],
     **options: Any,
 ) -> Shown:
     """As `each`; of `given`, each function gets what it has a parameter for. `words` are those of headings."""
@@ -169,8 +186,8 @@ def _each(
     parts: dict[str, list[Item]] = {}
     drawings = [(drawing_of(function), _taken(function, given)) for function in functions]
     columns = [by] if isinstance(by, str) else list(by)
-    groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
-    for group in groups:
+    groups = [group for _, group in frame.group_by(columns, maintain_order=True)] if columns else [frame]
+    for group in _alike(groups, columns, once) if once else groups:
         value = str(group[heading][0]) if heading else ""
         made = [function(group, **taken, **options) for function, taken in drawings]
         parts.setdefault(value, []).extend(_coloured(item, given["palette"]) for item in made)
@@ -188,6 +205,15 @@ def _each(
         else:
             items += [*([Html(head)] if head else []), *below]
     return Shown(tuple(items), names_of(frame))
+
+
+def _alike(groups: Sequence[pl.DataFrame], by: Sequence[str], once: Sequence[str]) -> list[pl.DataFrame]:
+    """Groups without those that are as an earlier one in the columns `once`: that has the names of all of them."""
+    found: dict[tuple[Any, ...], list[pl.DataFrame]] = {}
+    for group in groups:
+        found.setdefault(tuple(group.select(*by[1:], *once).iter_rows()), []).append(group)
+    names = [joined([str(group[by[0]][0]) for group in alike]) for alike in found.values()]
+    return [alike[0].with_columns(pl.lit(name).alias(by[0])) for name, alike in zip(names, found.values(), strict=True)]
 
 
 def _heading(value: str, anchor: str, words: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, Literal, ParamSpec
 
 import numpy as np
+import plotly.colors  # type: ignore[import-untyped]
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
@@ -171,11 +174,16 @@ def finish(
     y: str | None,
     zero: bool = False,
     width: Width = "full",
+    time: str = "",
+    what: str = "",
 ) -> go.Figure:
-    """Give a chart the shared look."""
+    """Give a chart the shared look.
+
+    `time`: what charts with one crosshair have in common, such as `l.i1, cached`; `what` is what their lines show.
+    """
     figure.update_layout(
         title={"text": inert(title), "font": {"size": 15}, "x": 0, "xref": "paper"},
-        meta={"title": title, "width": width},
+        meta=_meta(title, width, time, what),
         font={"family": theme.FONT, "size": 12, "color": theme.INK},
         paper_bgcolor="white",
         plot_bgcolor="white",
@@ -199,12 +207,24 @@ def finish(
     return figure
 
 
+def _meta(title: str, width: Width, time: str, what: str) -> dict[str, str]:
+    return {"title": title, "width": width, **({"time": time, "what": what} if time else {})}
+
+
 def look(
-    title: str, *, x: str | None = None, y: str | None = None, zero: bool = False, width: Width = "full"
+    title: str,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    zero: bool = False,
+    width: Width = "full",
+    time: str = "",
+    what: str = "",
 ) -> dict[str, Any]:
     """The layout that `finish` gives to a figure without traces. plotly takes long to make one."""
     shared = _shared_look()
-    layout = {**shared, "title": {**shared["title"], "text": inert(title)}, "meta": {"title": title, "width": width}}
+    meta = _meta(title, width, time, what)
+    layout = {**shared, "title": {**shared["title"], "text": inert(title)}, "meta": meta}
     of_x = {"title": {"text": x}, "rangemode": "tozero"} if x else {}
     of_y = {**({"title": {"text": y}} if y else {}), **({"rangemode": "tozero"} if zero else {})}
     return {**layout, "xaxis": {**shared["xaxis"], **of_x}, "yaxis": {**shared["yaxis"], **of_y}}
@@ -214,6 +234,42 @@ def look(
 def _shared_look() -> dict[str, Any]:
     layout: dict[str, Any] = finish(go.Figure(), "", x=None, y=None).layout.to_plotly_json()
     return layout
+
+
+_THEIRS = "#E5ECF6"
+"""The ground of figures whose author chose no look, which plotly gives them."""
+
+
+def themed(figure: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a figure of somebody's own with a caption, its title, and with the shared look unless it has another.
+
+    What its author chose stays: only plotly's own template and the colours of its lines give way. A chart of this
+    library is as it was.
+    """
+    layout = dict(figure.get("layout", {}))
+    if isinstance(layout.get("meta"), dict) and "title" in layout["meta"]:
+        return figure
+    title = layout.get("title")
+    text = str((title.get("text") if isinstance(title, dict) else title) or "Chart")
+    layout["meta"] = {"title": " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split()), "width": "full"}
+    ground = layout.get("template", {}).get("layout", {}).get("plot_bgcolor", _THEIRS)
+    if ground != _THEIRS:
+        return {**figure, "layout": layout}
+    shared = {name: value for name, value in _shared_look().items() if name not in ("title", "meta", "height")}
+    colours = [theme.series(position)[0] for position in range(len(theme.LINES))]
+    layout["template"] = {"layout": {**shared, "colorway": colours}}
+    ours = dict(zip(map(str.lower, plotly.colors.qualitative.Plotly), colours, strict=False))
+    return {**figure, "data": _painted(figure.get("data", []), ours), "layout": layout}
+
+
+def _painted(value: Any, ours: Mapping[str, str]) -> Any:
+    """Plotly's JSON with other colours."""
+    if isinstance(value, dict):
+        return {
+            key: ours.get(inner.lower(), inner) if key == "color" and isinstance(inner, str) else _painted(inner, ours)
+            for key, inner in value.items()
+        }
+    return [_painted(inner, ours) for inner in value] if isinstance(value, list) else value
 
 
 def height_of(named: int) -> int:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.theme import WORDS, Mark
+from ibench_lib.show.kit.theme import RANK_WORDS, WORDS, Mark
 
 GRID_MIME = "application/vnd.ibench.table+json"
 """What a cell's output has of a table next to its HTML: `Grid.data`."""
@@ -22,10 +22,20 @@ _BETWEEN = re.compile(r"(?<=[\dx])\s?(?:\[[^\]]{3,40}\]|\([^)]{1,20} to [^)]{1,2
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its text and, if it stands out, why. The table adds the word of the mark to the text."""
+    """One cell: its text and, if it stands out, why. The table adds the word of the mark to the text.
+
+    `below` is a mark of its second line alone. The word of the cell's own mark then ends its first line, as that of a
+    rank does.
+    """
 
     text: str
     mark: Mark | None = None
+    below: Mark | None = None
+
+    @property
+    def marks(self) -> set[Mark]:
+        """Those that it has."""
+        return {mark for mark in (self.mark, self.below) if mark is not None}
 
 
 @dataclass
@@ -65,7 +75,7 @@ class Grid:
     @property
     def data(self) -> dict[str, Any]:
         """The table as plain values for JSON, of which `grid_of` makes it again."""
-        rows = [[head, [[cell.text, cell.mark] for cell in cells]] for head, cells in self.rows]
+        rows = [[head, [[cell.text, cell.mark, cell.below] for cell in cells]] for head, cells in self.rows]
         return {**vars(self), "rows": rows, "words": dict(self.words)}
 
     def markup(self, notes: Sequence[Markup] | None = None) -> Markup:
@@ -133,12 +143,24 @@ class Grid:
 
     def _cell(self, cell: Cell, left: bool) -> Markup:
         kind = Markup(' class="grid-row grid-left"') if left else Markup()
-        mark = Markup(' data-mark="{}"').format(theme.palette(self.palette).token(cell.mark)) if cell.mark else kind[:0]
-        text: str | Markup = cell.text
+        marked = self._marked(cell.mark)
+        first, has_second, second = cell.text.partition("\n")
+        if not has_second or not (cell.below or cell.mark in RANK_WORDS):
+            return Markup("<td{}{}>{}</td>").format(marked, kind, self._line(cell.text, cell.mark))
+        lower = self._line(second, cell.below)
+        lower = Markup("<span{}>{}</span>").format(self._marked(cell.below), lower) if cell.below else lower
+        return Markup("<td{}{}>{}\n{}</td>").format(marked, kind, self._line(first, cell.mark), lower)
+
+    def _marked(self, mark: Mark | None) -> Markup:
+        return Markup(' data-mark="{}"').format(theme.palette(self.palette).token(mark)) if mark else Markup()
+
+    def _line(self, text: str, mark: Mark | None) -> Markup:
+        """A text with the word of its mark; an interval in it is an element of its own."""
+        word = self.words.get(mark, "") if mark else ""
+        after = f" {word}" if word else ""
         if between := _BETWEEN.search(text):
-            text = Markup("{}<i>{}</i>{}").format(text[: between.start()], between[0], text[between.end() :])
-        word = self.words.get(cell.mark, "") if cell.mark else ""
-        return Markup("<td{}{}>{}{}</td>").format(mark, kind, text, f" {word}" if word else "")
+            return Markup("{}<i>{}</i>{}{}").format(text[: between.start()], between[0], text[between.end() :], after)
+        return Markup("{}{}").format(text, after)
 
     def _is_left(self, place: int) -> bool:
         return self.left if isinstance(self.left, bool) else place in self.left
@@ -146,12 +168,12 @@ class Grid:
     def _explains(self, note: str) -> bool:
         """Whether the note is on something else than marks, or one of the marks that it explains is in the table."""
         explained = {mark for mark, word in self.words.items() if word in note.partition(":")[0].split(", ")}
-        return not explained or any(cell.mark in explained for _, cells in self.rows for cell in cells)
+        return not explained or any(explained & cell.marks for _, cells in self.rows for cell in cells)
 
 
 def grid_of(data: dict[str, Any]) -> Grid:
     """The table of `Grid.data`."""
-    rows = [(head, [Cell(text, mark) for text, mark in cells]) for head, cells in data["rows"]]
+    rows = [(head, [Cell(*cell) for cell in cells]) for head, cells in data["rows"]]
     return Grid(**{**data, "rows": rows})
 
 
@@ -182,6 +204,7 @@ def style_sheet(scope: str) -> str:
         ".grid-body": f"border-top: 2px solid {rule}; border-bottom: 2px solid {rule}",
         ".grid-notes": "border-bottom-style: hidden",
         ".grid-note": "font-size: 13px; padding: 4px 5px; text-align: left",
+        ".grid span[data-mark]": "padding: 0 3px; border-radius: 2px",
         ".grid-left": "text-align: left",
         ".grid-center": "text-align: center",
         ".grid td:not([class])": "text-align: right; font-variant-numeric: tabular-nums",

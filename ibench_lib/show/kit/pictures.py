@@ -16,6 +16,7 @@ from typing import Any
 
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.chart_text import ASIDE, values_of
+from ibench_lib.show.kit.pieces import OnTime
 
 MOST_POINTS = 300
 """A line of more points has more to see than fits: it needs zoom."""
@@ -163,14 +164,13 @@ def _rows(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
         for at, text in scale.shown()
         for kind in ["one" if scale.log and text == "1" else "tick"]
     )
-    body = []
+    body, unit = [], _title(axis)
     for name, rows in groups.items():
         if rows and not single:
             body.append(f'<tr class="group"><th scope="rowgroup" colspan="4">{_text(name)}</th></tr>')
-        body += [_drawn(name if single else row.label, row, scale, lines, single) for row in rows.values()]
+        body += [_drawn(name if single else row.label, row, scale, lines, single, unit) for row in rows.values()]
     ticks = _along(_tick_texts(scale, 12), _AXIS_PX)
     axis_row = f'<tr class="axis" aria-hidden="true"><td></td>{ticks}<td></td><td></td></tr>'
-    unit = _title(axis)
     key = f'<p class="key">{_text(unit)}</p>' if unit else ""
     return (
         '<table class="ratios rows" style="width: 100%; table-layout: fixed">'
@@ -193,7 +193,7 @@ def _order(axis: dict[str, Any], *, upwards: bool) -> list[str]:
     return names[::-1] if upwards else names
 
 
-def _drawn(label: str, row: _Row, scale: _Scale, lines: str, single: bool) -> str:
+def _drawn(label: str, row: _Row, scale: _Scale, lines: str, single: bool, unit: str) -> str:
     middle, parts = _ROW_PX // 2, [lines]
     if row.bar is not None:
         wide = scale.share(row.bar)
@@ -211,7 +211,8 @@ def _drawn(label: str, row: _Row, scale: _Scale, lines: str, single: bool) -> st
         at = f'cx="{scale.share(value):.2f}%" cy="{middle}" r="{size / 2:g}"'
         parts.append(f'<circle {at} fill="{fill}" stroke="{row.colour}"{pale}/>')
     figure = f"{row.figure} {row.label}" if single and row.label else row.figure
-    title = html.escape(html.unescape(row.title) or f"{html.unescape(label)}: {row.figure}")
+    whose = html.unescape(", ".join(dict.fromkeys(filter(None, (label, row.label)))))
+    title = html.escape(html.unescape(row.title) or f"{whose}: {row.figure} {unit}".rstrip())
     return (
         f'<tr title="{title}"><th scope="row">{_text(label)}</th>{_along("".join(parts), _ROW_PX)}'
         f'<td class="figure">{_text(figure)}</td><td class="between"></td></tr>'
@@ -277,6 +278,8 @@ class _Line:
     mode: str
     texts: list[Any]
     intervals: list[tuple[float, float]]
+    said: str
+    """What hovering calls it: a run, where all runs of a result have the result's name."""
 
 
 def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
@@ -290,7 +293,7 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
         found = _Line(
             html.unescape(str(trace.get("name") or "")), points, _paint(colour), float(line.get("width", 2)), dash,
             float(trace.get("opacity", 1)), str(trace.get("mode", "lines")), values_of(trace.get("text")),
-            _intervals(trace, points),
+            _intervals(trace, points), _said(trace),
         )  # fmt: skip
         if trace.get("meta") == ASIDE:
             asides.append(found)
@@ -307,11 +310,13 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
         return '<p class="said">No value.</p>'
     of_x, of_y = _scale(layout.get("xaxis", {}), xs), _scale(layout.get("yaxis", {}), ys, zero=True)
     titles = [_name([line.name for line in lines if line.name not in ("min", "max")]) for lines in groups.values()]
-    said = [f"Upwards: {up}." if (up := _title(layout.get("yaxis", {}))) else ""]
-    said += [f"To the right: {right}." if (right := _title(layout.get("xaxis", {}))) else "", _dashes(groups.values())]
+    up, right = _title(layout.get("yaxis", {})), _title(layout.get("xaxis", {}))
+    said = [f"Upwards: {up}." if up else "", f"To the right: {right}." if right else "", _dashes(groups.values())]
+    meta, units = layout["meta"], (right, up)
     if len(groups) > MOST_TOGETHER:
         panels = [
-            _panel(title, lines, of_x, of_y, _PANEL_PX) for title, lines in zip(titles, groups.values(), strict=True)
+            _panel(title, lines, of_x, of_y, _PANEL_PX, meta, units)
+            for title, lines in zip(titles, groups.values(), strict=True)
         ]
         said.append("All panels have the same axes.")
         drawn = f'<div class="panels">{"".join(panels)}</div>'
@@ -320,8 +325,13 @@ def _lines(data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
             f'<span><span class="swatch" style="background: {lines[-1].colour}"></span> {_text(title)}</span>'
             for title, lines in zip(titles, groups.values(), strict=True)
         ]
-        drawn = f'<p class="names">{" ".join(names)}</p>{_panel("", every, of_x, of_y, _HIGH_PX)}'
+        drawn = f'<p class="names">{" ".join(names)}</p>{_panel("", every, of_x, of_y, _HIGH_PX, meta, units)}'
     return f'{drawn}<p class="key">{_text(" ".join(filter(None, said)))}</p>'
+
+
+def _said(trace: dict[str, Any]) -> str:
+    name, value, _ = str(trace.get("hovertemplate") or "").partition(": %{y}")
+    return html.unescape(name if value else str(trace.get("name") or ""))
 
 
 def _intervals(trace: dict[str, Any], points: Sequence[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
@@ -350,7 +360,17 @@ def _dashes(groups: Iterable[Sequence[_Line]]) -> str:
     return ""
 
 
-def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high: int) -> str:
+def _panel(
+    title: str,
+    lines: Sequence[_Line],
+    of_x: _Scale,
+    of_y: _Scale,
+    high: int,
+    meta: dict[str, Any],
+    units: tuple[str, str],
+) -> str:
+    right, up = units
+
     def y(value: float) -> float:
         return _TEXT_PX + (high - _TEXT_PX) * (1 - of_y.share(value) / 100)
 
@@ -364,7 +384,7 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
     for line in lines:
         look = f'stroke="{line.colour}" stroke-width="{line.width:g}" opacity="{line.opacity:g}"'
         dash = f' stroke-dasharray="{_DASHES[line.dash]}"' if line.dash in _DASHES else ""
-        title_of = f"<title>{_text(line.name)}</title>"
+        title_of = f"<title>{_text(f'{line.said}, {up}' if up else line.said)}</title>"
         if path := _path(line, of_x, y):
             paths.append(
                 f'<path d="{path}" fill="none" vector-effect="non-scaling-stroke" {look}{dash}>{title_of}</path>'
@@ -377,7 +397,7 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
         if "markers" in line.mode or len(known) == 1:
             shapes += [
                 f'<circle cx="{left:.2f}%" cy="{top:.1f}" r="3" fill="{line.colour}" opacity="{line.opacity:g}">'
-                f"<title>{_text(f'{line.name}: {number(x)}, {number(value)}')}</title></circle>"
+                f"<title>{_text(f'{line.said}: {number(value)} {up}, {number(x)} {right}')}</title></circle>"
                 for left, top, x, value in known
             ]
         if "text" in line.mode:
@@ -389,10 +409,23 @@ def _panel(title: str, lines: Sequence[_Line], of_x: _Scale, of_y: _Scale, high:
     # Lines lie below dots, and both above the grid.
     grid = [shape for shape in shapes if not shape.startswith("<circle")]
     dots = [shape for shape in shapes if shape.startswith("<circle")]
-    return (
-        f'<div class="panel">{head}<svg width="100%" height="{high + _AXIS_PX}" overflow="visible" aria-hidden="true">'
-        f"{''.join(grid)}{inner}{''.join(dots)}{foot}</svg></div>"
+    drawn = (
+        f'<svg width="100%" height="{high + _AXIS_PX}" overflow="visible" aria-hidden="true">'
+        f"{''.join(grid)}{inner}{''.join(dots)}{foot}</svg>"
     )
+    if "time" in meta:
+        drawn = _on_time(lines, of_x, meta).around(drawn)
+    return f'<div class="panel">{head}{drawn}</div>'
+
+
+def _on_time(lines: Sequence[_Line], of_x: _Scale, meta: dict[str, Any]) -> OnTime:
+    """What a crosshair reads of a panel: its lines without what only frames them."""
+    read = [
+        (meta["what"], line.said, tuple((x, y) for x, y in line.points if x is not None and y is not None))
+        for line in lines
+        if line.name not in ("min", "max")
+    ]
+    return OnTime(meta["time"], of_x.low, of_x.high, tuple(read))
 
 
 def _path(line: _Line, of_x: _Scale, y: Any) -> str:

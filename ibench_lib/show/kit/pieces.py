@@ -6,11 +6,13 @@ An output of a notebook has both, so that nobody has to read markup that we have
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.picture_style import notebook_style
 
 HTML_MIME = "application/vnd.ibench.html+json"
 """Which pieces the `text/html` of the same output consists of: see `Html.bundle`."""
@@ -157,6 +159,25 @@ def _arrow(arrow: Beyond, colour: str, middle: int) -> str:
     return f'<svg x="{arrow.at}%" overflow="visible">{shape}</svg>'
 
 
+class OnTime(NamedTuple):
+    """What a crosshair reads of a plot over the seconds of a step.
+
+    Plots of one `group` have one crosshair. The axis reaches from `start` to `end`. A line is what it shows, whose it
+    is, and its points: second and value.
+    """
+
+    group: str
+    start: float
+    end: float
+    lines: tuple[tuple[str, str, tuple[tuple[float, float], ...]], ...]
+
+    def around(self, drawn: str) -> str:
+        """Markup of a plot with what is read of it; it has to be as wide as its axis."""
+        lines = html.escape(json.dumps(self.lines, separators=(",", ":")))
+        place = f'data-from="{self.start:g}" data-to="{self.end:g}"'
+        return f'<div class="time" {place} data-lines="{lines}">{drawn}</div>'
+
+
 class Band(NamedTuple):
     """A rectangle, in pixels of its picture, and what it is in words."""
 
@@ -182,6 +203,7 @@ class RateOverTime:
     """A rate over time, in pixels of its picture: a line, bands below it, horizontal lines and words.
 
     `said` is what it shows in words. Of `lines`, those that are dashed are marks. Colours are tokens of the theme.
+    `left` is the room in front of the plot, and `time` is what a crosshair reads.
     """
 
     caption: str
@@ -193,38 +215,52 @@ class RateOverTime:
     band_colour: str
     lines: tuple[tuple[float, float, float, bool], ...]
     words: tuple[Word, ...]
+    left: float = 0
+    time: OnTime | None = None
 
     @property
     def markup(self) -> str:
-        """A figure: the title, broken to the width of the picture, above an SVG."""
+        """A figure: the title above an SVG. It is as wide as there is room; its height and its text keep their size."""
         width, height = self.size
-        fill = theme.paint(self.band_colour)
+        wide, fill = width - self.left, theme.paint(self.band_colour)
         points = " ".join(f"{x},{y}" for x, y in self.points)
         shapes = [
-            f'<rect x="{band.x}" y="{band.y}" width="{band.width}" height="{band.height}" fill="{fill}">'
-            f"<title>{html.escape(band.said)}</title></rect>"
+            f'<rect x="{self._at(band.x)}" y="{band.y}" width="{100 * band.width / wide:.2f}%" '
+            f'height="{band.height}" fill="{fill}"><title>{html.escape(band.said)}</title></rect>'
             for band in self.bands
         ]
         shapes += [
-            f'<line{_DASHED if dashed else ""} x1="{start}" x2="{end}" y1="{y}" y2="{y}"/>'
+            f'<line{_DASHED if dashed else ""} x1="{self._at(start)}" x2="{self._at(end)}" y1="{y}" y2="{y}"/>'
             for start, end, y, dashed in self.lines
         ]
-        shapes.append(f'<polyline points="{points}" fill="none" stroke="{theme.paint(self.colour)}"/>')
-        shapes += [_word(word) for word in self.words]
-        return (
-            f'<figure class="strip over-time" style="width: {width}px"><figcaption>{html.escape(self.caption)}'
-            f'</figcaption><svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-            f'aria-label="{html.escape(self.said)}">{"".join(shapes)}</svg></figure>'
+        box = f'viewBox="{self.left:g} 0 {wide:g} {height}" width="100%" height="{height}" preserveAspectRatio="none"'
+        line = f'points="{points}" fill="none" stroke="{theme.paint(self.colour)}" vector-effect="non-scaling-stroke"'
+        shapes.append(f"<svg {box}><polyline {line}/></svg>")
+        shapes += [_word(word, self._at(word.x)) for word in self.words]
+        drawn = (
+            f'<svg width="100%" height="{height}" overflow="visible" role="img" '
+            f'aria-label="{html.escape(self.said)}">{"".join(shapes)}</svg>'
         )
+        group = ""
+        if self.time:
+            group, drawn = f' data-time="{html.escape(self.time.group)}"', self.time.around(drawn)
+        return (
+            f'<figure class="strip over-time"{group}><figcaption>{html.escape(self.caption)}</figcaption>'
+            f'<div style="padding-left: {self.left:g}px">{drawn}</div></figure>'
+        )
+
+    def _at(self, x: float) -> str:
+        """A place of the plot in % of its width, or left of it in pixels."""
+        return f"{x - self.left:g}" if x < self.left else f"{100 * (x - self.left) / (self.size[0] - self.left):.2f}%"
 
 
 _DASHED = ' class="one"'
 
 
-def _word(word: Word) -> str:
+def _word(word: Word, x: str) -> str:
     kind = "tick" if word.place == "middle" else f"tick {word.place}"
     fill = f' fill="{theme.paint(word.colour)}"' if word.colour else ""
-    return f'<text class="{kind}"{fill} x="{word.x}" y="{word.y}">{html.escape(word.text)}</text>'
+    return f'<text class="{kind}"{fill} x="{x}" y="{word.y}">{html.escape(word.text)}</text>'
 
 
 Picture: TypeAlias = Strip | RateOverTime
@@ -263,6 +299,8 @@ class Html:
             # Markup stands in the output once: of each piece its length is here, and what its markup does not tell.
             parts = [[len(_markup(piece)), *_described(piece)] for piece in self.pieces]
             data[HTML_MIME] = {"headline": self.headline, "pieces": parts}
+        if self.headline or any(isinstance(piece, Picture) for piece in self.pieces):
+            data["text/html"] += notebook_style()  # behind the pieces, and none of them
         return data
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -300,6 +338,8 @@ def _piece(markup: str, kind: int, values: Mapping[str, Any]) -> Piece:
     for name, made in (("rows", _row), ("bands", Band._make), ("words", Word._make)):
         if name in values:
             values[name] = tuple(map(made, values[name]))
+    if values.get("time"):
+        values["time"] = OnTime._make(values["time"])
     made_of: Callable[..., Piece] = _KINDS[kind]
     return made_of(**values, **({"markup": markup} if made_of is SavedFile else {}))
 

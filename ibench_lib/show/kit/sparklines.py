@@ -8,16 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from ibench_lib.analysis.frames import middle_runs, repeats
 from ibench_lib.base.wording import count
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.pieces import Band, Html, RateOverTime, Word
+from ibench_lib.show.kit.pieces import Band, Html, OnTime, RateOverTime, Word
 from ibench_lib.show.kit.strips import below_each_other
 
-ALONE_PX, WIDTH_PX = 420, 285
+ALONE_PX, WIDTH_PX = 350, 285
+"""The least width of a picture, in which its labels have room; that of one alone is a phone's."""
+
 MOST = 6
 """Pictures of a first screen, at most."""
 
@@ -29,7 +32,7 @@ _LEAST_BAND_PX = 2.0
 
 @dataclass(frozen=True)
 class _Drawing:
-    """The size of a picture (pixels), the seconds that it shows, and the largest rate."""
+    """The least width of a picture (pixels), the seconds that it shows, and the largest rate."""
 
     width: int
     end_s: float
@@ -72,7 +75,7 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
         drawing = _Drawing(ALONE_PX if len(chosen) == 1 else WIDTH_PX, end_s, most)
         name = row["dbms"] + (f" r{row['repeat']}" if several else "") + (f", {row['setup']}" if setups else "")
         bands = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
-        drawn.append(_picture(f"{name}: {row['rate_label']} in {row['step']}", mine, bands, row, drawing, palette))
+        drawn.append(_picture(name, mine, bands, row, drawing, palette))
     if not drawn:
         return Html()
     note = "Dashes: the median rate. Bands: dips, with their causes."
@@ -82,10 +85,12 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
 
 
 def _picture(
-    title: str, rates: pl.DataFrame, dips: pl.DataFrame, row: dict[str, float], drawing: _Drawing, palette: str
+    name: str, rates: pl.DataFrame, dips: pl.DataFrame, row: dict[str, Any], drawing: _Drawing, palette: str
 ) -> RateOverTime:
+    title = f"{name}: {row['rate_label']} in {row['step']}"
     token = theme.palette(palette).token("bad")
     bottom, height = _LABELS_PX + _HIGH_PX, _LABELS_PX + _HIGH_PX + _AXIS_PX
+    read = (str(row["rate_label"]), name, _read(rates))
     bands = []
     for dip in dips.to_dicts():
         left, right = drawing.x(dip["from_s"]), drawing.x(dip["to_s"])
@@ -110,6 +115,8 @@ def _picture(
             Word(_LEFT_PX - 4, _LABELS_PX + 8, _short(drawing.most), "to"),
             Word(_LEFT_PX - 4, bottom, "0", "to"),
         ),
+        left=_LEFT_PX,
+        time=OnTime(f"{row['step']}, {row['setup']}", 0.0, drawing.end_s, (read,)),
     )
 
 
@@ -124,6 +131,12 @@ def _points(rates: pl.DataFrame, drawing: _Drawing) -> Iterator[tuple[float, flo
         x = _px(drawing.x(t_s + bucket_s / 2))
         for rate in [high] if low == high else [high, low]:
             yield x, _px(drawing.y(rate))
+
+
+def _read(rates: pl.DataFrame) -> tuple[tuple[float, float], ...]:
+    """Each second, or the middle of the seconds that share a point, with its mean rate."""
+    columns = rates.select("t_s", "bucket_s", "rate_mean").iter_rows()
+    return tuple((round(t_s + bucket_s / 2, 2), float(f"{rate:.4g}")) for t_s, bucket_s, rate in columns)
 
 
 def _labels(dips: pl.DataFrame, drawing: _Drawing, ink: str) -> list[Word]:

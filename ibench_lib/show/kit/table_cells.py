@@ -16,16 +16,18 @@ from ibench_lib.analysis.frames import (
     UNSENT,
     by_position,
     little_covered,
+    measured,
     repeats,
     rows_of,
     short_steps,
     steps_of,
 )
+from ibench_lib.analysis.ranks import CLOSE, Rank, rank_of_ratio, ranks_of
 from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.base.wording import count, joined
 from ibench_lib.show.kit.grid import Cell
-from ibench_lib.show.kit.theme import Mark
+from ibench_lib.show.kit.theme import RANK_WORDS, Mark
 from ibench_lib.show.kit.wording import POWERED, RANGE, detectable_said, method_said
 
 RUN_FAILED = "†"
@@ -34,9 +36,10 @@ LEAST = "≥"
 DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
 ALONE = "A ratio without an interval comes from one run; its noise is unknown."
-RATE_WORDS: dict[Mark, str] = {"good": "faster", "bad": "slower", "sla_failed": "target missed"}
+RATE_WORDS: dict[Mark, str] = {"good": "faster", "bad": "slower", "sla_failed": "target missed", **RANK_WORDS}
 """The words of a table of `rate_cells`."""
 _MARKED = {"better": f"faster: above {BETTER}", "worse": f"slower: below {WORSE}"}
+_MARK_OF_RANK: dict[Rank, Mark] = {"top": "top", "bottom": "bottom", "missed": "sla_failed"}
 _PERCENTILE = re.compile(r"(intended_|response_)?p\d+(_intended)?_m?s$")
 NOT_RECORDED = "not recorded"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
@@ -149,30 +152,63 @@ def run_status_cell(row: dict[str, Any]) -> Cell:
 
 
 def rate_cells(
-    frame: pl.DataFrame, column: str, spec: str, base: str | Bases = ""
+    frame: pl.DataFrame, column: str, spec: str, base: str | Bases = "", ranks: bool = False
 ) -> tuple[dict[tuple[str, str], Cell], dict[tuple[str, str], Ratio]]:
     """Cells by step and dbms, of a figure of which more is better, and the ratios in them.
 
     Below the figure stands its ratio to the base (`Bases.of`), if there is one, with its interval. It is marked where
     it is beyond a threshold and its noise is known and does not explain it; a single run or a range is never marked.
+    With `ranks` the marks are those of `analysis.ranks` instead: of the figure in its step, and of the ratio.
     """
     compared_with = bases(base)
     ratios = {(step, name): one for (_, step, _, name), one in against_base(frame, compared_with, [column]).items()}
     short = set(short_steps(frame)["step"])
     cells = {}
     for step in steps_of(frame):
-        for name in by_position(frame):
-            rows = rows_of(frame, name, step)
+        rows_by_name = {name: rows_of(frame, name, step) for name in by_position(frame)}
+        missed = {name for name, rows in rows_by_name.items() if any(row.get("sla_failed") for row in rows)}
+        ranked = _ranks(frame, step, column, missed) if ranks and step not in short else {}
+        for name, rows in rows_by_name.items():
             text, other = value_text(rows, column, spec), compared_with.of(name)
-            mark: Mark | None = None
+            mark: Mark | None = _MARK_OF_RANK[ranked[name]] if name in ranked else None
+            below: Mark | None = None
+            if mark == "bottom" and name in missed:
+                text += f" ({RATE_WORDS['sla_failed']})"
             if other and other != name and text != "-":
                 ratio = ratios.get((step, name))
                 text += f"\n{relative_text(ratio)}"
-                mark = _mark(ratio) if step not in short else None
-            if any(row.get("sla_failed") for row in rows):
+                if step not in short:
+                    mark, below = (mark, rank_mark(ratio)) if ranks else (_mark(ratio), None)
+            if name in missed and mark != "bottom":
                 mark = "sla_failed"
-            cells[step, name] = status_cell(rows) or Cell(text, mark)
+            cells[step, name] = status_cell(rows) or Cell(text, mark, below)
     return cells, ratios
+
+
+def _ranks(frame: pl.DataFrame, step: str, column: str, missed: Collection[str]) -> dict[str, Rank]:
+    """The ranks of the medians of a step."""
+    values = {name: measured(frame, name, step, column) for name in by_position(frame)}
+    return ranks_of({name: median(of_name) for name, of_name in values.items() if of_name}, missed)
+
+
+def rank_mark(found: Ratio | None) -> Mark | None:
+    """The mark of a ratio as a rank."""
+    return rank_of_ratio(found.value) if found else None
+
+
+def rank_notes(base: str | Bases = "") -> list[str]:
+    """What the marks of ranks say; without a base there are no ratios."""
+    told = (
+        "top, bottom: in the upper or lower quarter of the range that the results have in a step, as published reports "
+        f"rank them; no figure is at the bottom if the lowest has {CLOSE} of the highest. A rank is no difference: "
+        "chance alone makes ranks, too."
+    )
+    return [told, ratio_rank_note(bases(base).said)] if bases(base).names else [told]
+
+
+def ratio_rank_note(said: str) -> str:
+    """What the marks of ratios say; `said` is the base in words."""
+    return f"above, below: over {BETTER} or under {WORSE} of {said}, be it by chance or not."
 
 
 def relative_text(found: Ratio | None) -> str:
@@ -247,15 +283,19 @@ def _runs(frame: pl.DataFrame, most: int) -> str:
     return f"{most}" if (each == most).all() else f"up to {most}"
 
 
-def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio], base: str | Bases = "") -> list[str]:
-    """What stands below a figure; `ratios` are those of the table by step and dbms."""
+def interval_notes(
+    frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio], base: str | Bases = "", ranks: bool = False
+) -> list[str]:
+    """What stands below a figure; `ratios` are those of the table by step and dbms. `ranks`: as for `rate_cells`."""
     shown, said = list(ratios.values()), bases(base).said
     relative = f"Below each figure: its ratio to {said}."
+    ranked = rank_notes(base if shown else "") if ranks else []
     if not shown:
-        return repeat_notes(frame)
+        return [*repeat_notes(frame), *ranked]
     if repeats(frame) <= 1:
-        return [*repeat_notes(frame), f"{relative} With one run nothing is marked."]
+        return [*repeat_notes(frame), relative if ranks else f"{relative} With one run nothing is marked.", *ranked]
     marks = [text for verdict, text in _MARKED.items() if any(one.is_clear and one.verdict == verdict for one in shown)]
+    marks = [] if ranks else marks
     return [
         *repeat_notes(frame),
         relative + (f" {', '.join(marks)} of {said}, and not by chance." if marks else ""),
@@ -263,6 +303,7 @@ def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio],
         *_detectable_notes(ratios),
         *([f"Where a side has only two runs left, {RANGE}"] if any(one.is_range for one in shown) else []),
         *([ALONE] if any(one.low is None for one in shown) else []),
+        *ranked,
     ]
 
 

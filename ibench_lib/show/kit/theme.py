@@ -8,7 +8,9 @@ from typing import Literal, get_args
 
 from ibench_lib.errors import ParameterError
 
-Mark = Literal["good", "bad", "sla_failed", "status"]
+Mark = Literal["good", "bad", "sla_failed", "status", "top", "bottom", "above", "below"]
+"""The last four are ranks (`analysis/ranks.py`): of a figure among those of its step, and of a ratio to the base."""
+
 MARKS: tuple[Mark, ...] = get_args(Mark)
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -39,6 +41,19 @@ COLOURS: dict[str, tuple[str, str]] = {
     "classic-bad-ink": ("#7c1410", "#ff9d97"),
     "classic-missed": ("#f7ecb0", "#443b0c"),
     "classic-missed-ink": ("#574700", "#f0dc7a"),
+    # Ranks are no differences, and have colours of their own: green and plum, blue and gold.
+    "top": ("#c6ecd9", "#0f3d35"),
+    "top-ink": ("#00503f", "#62e0b4"),
+    "bottom": ("#f3dcf0", "#4b1c46"),
+    "bottom-ink": ("#7d1a74", "#ff9ae0"),
+    "above": ("#d9e0fc", "#1f2d5c"),
+    "above-ink": ("#24409e", "#a9bbff"),
+    "below": ("#fbecae", "#473900"),
+    "below-ink": ("#6b4c00", "#f0cd55"),
+    "classic-top": ("#d2edd0", "#1b4023"),
+    "classic-top-ink": ("#12501c", "#8cda94"),
+    "classic-bottom": ("#f9dbd6", "#572321"),
+    "classic-bottom-ink": ("#7a1b14", "#ffa59c"),
     "warning": ("#fdf6e3", "#2e2714"),
     "warning-line": ("#c8a24a", "#94783a"),
     "frame": ("#f7dcae", "#5b4524"),
@@ -99,7 +114,7 @@ def style_sheet() -> str:
 def marks_style(scope: str = "") -> str:
     """The style of marked cells below a selector, which ends in a space."""
     return "".join(
-        f"{scope}td[data-mark={name}]{{background:{paint(name)};color:{paint(f'{name}-ink')}}}"
+        f"{scope}:is(td,span)[data-mark={name}]{{background:{paint(name)};color:{paint(f'{name}-ink')}}}"
         for name in COLOURS
         if f"{name}-ink" in COLOURS
     )
@@ -110,6 +125,9 @@ def dark_colours() -> dict[str, str]:
     return dict(COLOURS.values()) | {"white": COLOURS["paper"][1]}
 
 
+_OF_ALL_PALETTES = ("status", "above", "below")
+
+
 @dataclass(frozen=True)
 class Palette:
     """The colours of marks, by what their tokens begin with. A word next to a mark says the same as its colour."""
@@ -118,7 +136,7 @@ class Palette:
 
     def token(self, mark: Mark) -> str:
         """The token of a mark's cell; that of its text ends in -ink."""
-        return mark if mark == "status" else f"{self.prefix}{mark.replace('sla_failed', 'missed')}"
+        return mark if mark in _OF_ALL_PALETTES else f"{self.prefix}{mark.replace('sla_failed', 'missed')}"
 
     def of(self, mark: Mark) -> tuple[str, str]:
         """The light colours of a mark: of the cell and of its text."""
@@ -131,7 +149,9 @@ class Palette:
 
 PALETTES: dict[str, Palette] = {"default": Palette(), "classic": Palette("classic-")}
 
-WORDS: dict[Mark, str] = {"good": "better", "bad": "worse", "sla_failed": "missed"}
+RANK_WORDS: dict[Mark, str] = {"top": "top", "bottom": "bottom", "above": "above", "below": "below"}
+
+WORDS: dict[Mark, str] = {"good": "better", "bad": "worse", "sla_failed": "missed", **RANK_WORDS}
 """What stands behind a marked figure, where its table has no words of its own: it says what the colour says."""
 
 CHANGE_WORDS: dict[Mark, str] = {"good": "less", "bad": "more"}

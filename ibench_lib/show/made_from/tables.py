@@ -55,18 +55,23 @@ def _server(row: dict[str, Any]) -> str:
     return f"{version} ({without_brackets(row['version_comment'] or row['build'])})"
 
 
-@answers("config_diff", "No option that is known here differs from the base.", by=["setup", "base"])
+@answers(
+    "config_diff",
+    "No option that is known here differs from the base.",
+    by=["setup", "base"],
+    once=["dbms", "option", "base_value", "value"],
+)
 def config_table(frame: pl.DataFrame) -> Grid:
     """Options whose value differs from the base's (`config_diff`, one base): one row an option, one column a dbms.
 
+    Setups in which the same options differ share a table.
     With more than MOST_COLUMNS dbms, each has a row with all its options, so that nobody has to scroll sideways.
     """
     base, names = frame["base"][0], by_position(frame)
     if len(names) > MOST_COLUMNS:
         return _by_dbms(frame, base, names)
-    grid = Grid(
-        grid_name("configurations", frame), f"Options that differ from {base}", "option", [base, *names], left=True
-    )
+    title = f"Options that differ from {base} in {frame['setup'][0]}"
+    grid = Grid(grid_name("configurations", frame), title, "option", [base, *names], left=True)
     for option in frame["option"].unique(maintain_order=True):
         of_option = {row["dbms"]: row for row in frame.filter(pl.col("option") == option).to_dicts()}
         base_value = next(iter(of_option.values()))["base_value"]
@@ -81,7 +86,7 @@ def config_table(frame: pl.DataFrame) -> Grid:
 
 
 def _by_dbms(frame: pl.DataFrame, base: str, names: list[str]) -> Grid:
-    title = f"Options that differ from {base}"
+    title = f"Options that differ from {base} in {frame['setup'][0]}"
     grid = Grid(grid_name("configurations", frame), title, "dbms", ["option: base → here"], left=True)
     for name in names:
         changes = [

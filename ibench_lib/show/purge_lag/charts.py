@@ -78,8 +78,8 @@ def _over_time(frame: pl.DataFrame, column: str, what: str) -> Drawing:
             }
         )  # fmt: skip
         listed.add(name)
-    title = f"{what} during {frame['step'][0]}, {frame['setup'][0]}"
-    layout = look(title, x="seconds of the step", y=what[0].lower() + what[1:], zero=True)
+    where, y = f"{frame['step'][0]}, {frame['setup'][0]}", what[0].lower() + what[1:]
+    layout = look(f"{what} during {where}", x="seconds of the step", y=y, zero=True, time=where, what=y)
     return Drawing(traces, {**layout, "height": height_of(len(listed))})
 
 

@@ -61,7 +61,8 @@ def response_heat_chart(frame: pl.DataFrame) -> go.Figure:
     step, setup, operation, timing = (frame[name][0] for name in ("step", "setup", "operation", "timing"))
     lacking = ": not recorded for some runs" if frame["responses"].has_nulls() else ""
     lacking = ": not recorded" if frame["responses"].is_null().all() else lacking
-    finish(figure, f"Response times of {operation} over {step}, {setup} ({timing}){lacking}", x=None, y=None)
+    title = f"Response times of {operation} over {step}, {setup} ({timing}){lacking}"
+    finish(figure, title, x=None, y=None, time=f"{step}, {setup}")
     figure.update_xaxes(title_text="seconds of the step", row=len(_LEVELS), col=1)
     figure.update_layout(hovermode="closest", showlegend=False)
     return figure

@@ -10,6 +10,7 @@ import polars as pl
 from ibench_lib.analysis.against import Place, against_base
 from ibench_lib.analysis.costs import cost_ratios, metric_of
 from ibench_lib.analysis.frames import by_position, listed, measured, rate_label, rows_of, steps_of, without_short_steps
+from ibench_lib.analysis.ranks import is_ranked
 from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
@@ -23,6 +24,8 @@ from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.table_cells import (
     CLIENT_BOUND,
     about_runs,
+    rank_mark,
+    ratio_rank_note,
     relative_text,
     repeat_notes,
     status_cell,
@@ -34,7 +37,7 @@ from ibench_lib.show.kit.wording import RANGE
 _RATE = "throughput"
 
 
-def by_build(post: Selection, *metrics: str) -> Shown:
+def by_build(post: Selection, *metrics: str, ranks: bool | None = None) -> Shown:
     """For each setup and metric a table of builds and configurations; nothing where there is one of either.
 
     A cell is relative to the base of its own build, with the interval of the ratio; the bases are relative to the first
@@ -43,12 +46,14 @@ def by_build(post: Selection, *metrics: str) -> Shown:
     Parameters
     ----------
     metrics : columns of `step_metrics`, throughput or costs; empty: throughput.
+    ranks : whether ratios of throughput are marked as above or below thresholds, by chance or not; by default where
+        each result has one run.
     """
     runs = post.runs
     if not post.bases.by_build or runs["config"].n_unique() < 2:
         return Shown(())
     frame = post.ask("step_metrics")
-    compared = without_short_steps(frame, frame)
+    compared, ranks = without_short_steps(frame, frame), is_ranked(frame, ranks)
     found = against_base(frame, post.bases, [_RATE]) | cost_ratios(frame, post.bases)
     configs = dict(runs.select("dbms", "config").unique().rows())
     items: list[Item] = []
@@ -56,13 +61,18 @@ def by_build(post: Selection, *metrics: str) -> Shown:
         for name in metrics or (_RATE,):
             rows = compared.filter(pl.col("setup") == setup)
             if not rows.is_empty() and rows[name].is_not_null().any():
-                grid = _grid(rows, name, post.bases, configs, found)
+                grid = _grid(rows, name, post.bases, configs, found, ranks and name == _RATE)
                 items.append(replace(grid, palette=post.palette))
     return Shown(tuple(items), names_of(frame) if items else ())
 
 
 def _grid(
-    frame: pl.DataFrame, column: str, bases: Bases, configs: Mapping[str, str], ratios: Mapping[Place, Ratio]
+    frame: pl.DataFrame,
+    column: str,
+    bases: Bases,
+    configs: Mapping[str, str],
+    ratios: Mapping[Place, Ratio],
+    ranks: bool,
 ) -> Grid:
     """The table of one setup and metric: for each step a row for each build."""
     setup, metric = frame["setup"][0], _metric(column)
@@ -82,14 +92,21 @@ def _grid(
                 name = of.get((build, config), "")
                 found = ratios.get((setup, step, column, name))
                 shown += [found] if found else []
-                cells.append(_cell(frame, step, name, column, metric, bases, found))
+                cells.append(_cell(frame, step, name, column, metric, bases, found, ranks))
             grid.rows.append((f"{head}: {build}", cells))
-    grid.notes = _notes(frame, column, metric, bases, shown)
+    grid.notes = _notes(frame, column, metric, bases, shown, ranks)
     return grid
 
 
 def _cell(
-    frame: pl.DataFrame, step: str, name: str, column: str, metric: Metric, bases: Bases, found: Ratio | None
+    frame: pl.DataFrame,
+    step: str,
+    name: str,
+    column: str,
+    metric: Metric,
+    bases: Bases,
+    found: Ratio | None,
+    ranks: bool,
 ) -> Cell:
     if not name:
         return Cell("not run", "status")
@@ -99,11 +116,13 @@ def _cell(
         return status
     if name in bases.names:
         value = value_text(rows, column, metric.format)
-        return Cell(f"{value}\n{relative_text(found)}" if found else value, _mark(found, column))
+        text = f"{value}\n{relative_text(found)}" if found else value
+        return Cell(text, below=rank_mark(found)) if ranks else Cell(text, _mark(found, column))
     if found is None:
         both = measured(frame, name, step, column) and measured(frame, bases.of(name), step, column)
         return Cell("next to nothing" if both else "-")
-    return Cell(f"{relative_text(found)}{about_runs(rows, column)}", _mark(found, column))
+    mark = rank_mark(found) if ranks else _mark(found, column)
+    return Cell(f"{relative_text(found)}{about_runs(rows, column)}", mark)
 
 
 def _mark(found: Ratio | None, column: str) -> Mark | None:
@@ -114,8 +133,10 @@ def _mark(found: Ratio | None, column: str) -> Mark | None:
     return "good" if found.verdict == "better" else "bad"
 
 
-def _notes(frame: pl.DataFrame, column: str, metric: Metric, bases: Bases, shown: list[Ratio]) -> list[str]:
-    judged = [one for one in shown if one.p is not None]
+def _notes(
+    frame: pl.DataFrame, column: str, metric: Metric, bases: Bases, shown: list[Ratio], ranks: bool
+) -> list[str]:
+    judged = [one for one in shown if one.p is not None and not ranks]
     whose = joined([name for name in bases.names if name in set(frame["dbms"])])
     notes = [
         f"Each figure is relative to the base of its own build ({whose}). For a base, the cell shows its value and its "
@@ -128,6 +149,8 @@ def _notes(frame: pl.DataFrame, column: str, metric: Metric, bases: Bases, shown
             f"better, worse: above {BETTER} or below {WORSE}, and not by chance; {compared:,} comparisons were "
             "judged together. Intervals are as in the table of throughput."
         )
+    if ranks:
+        notes.append(ratio_rank_note("that base"))
     if any(one.is_range for one in shown):
         notes.append(f"Where a side has two runs, {RANGE}")
     if column != _RATE:

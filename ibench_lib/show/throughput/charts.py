@@ -100,11 +100,12 @@ def _panels(
     `what` is drawn, in the title; hovering shows the values with their `unit`. `known`: dips and steadiness.
     """
     dips, steadiness = known
-    title = f"{what}, {frame['step'][0]}, {frame['setup'][0]}"
+    where = f"{frame['step'][0]}, {frame['setup'][0]}"
+    title = f"{what}, {where}"
     if frame["rate_mean"].drop_nulls().is_empty():
         return _no_full_second(frame, title)
     names, middle = by_position(frame), _middle_runs(frame, steadiness)
-    layout = _layout(title, len(names))
+    layout = _layout(title, len(names), where, what)
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
@@ -134,7 +135,7 @@ def _panels(
                 found = found.with_columns(label=pl.format("r{}: {}", pl.lit(rows["repeat"][0]), "label"))
                 bands = [{**band, "opacity": _PALE * band["opacity"]} for band in bands]
             shapes += bands
-            causes += dip_labels(found, end_s, 0.18, taken=taken, **at, yanchor="top")
+            causes += dip_labels(found, end_s, 0.1, taken=taken, **at, yanchor="top")
     return Drawing(traces, {**layout, "annotations": labels + causes, "shapes": shapes})
 
 
@@ -199,9 +200,9 @@ def _visible(values: pl.Series, decimals: int) -> int:
     return max(min(decimals, 3 - math.floor(math.log10(most))), 0) if most > 0 else decimals
 
 
-def _layout(title: str, rows: int) -> dict[str, Any]:
+def _layout(title: str, rows: int, where: str, what: str) -> dict[str, Any]:
     """The shared look with panels from the top to the bottom, whose axes all show the same ranges."""
-    layout = look(title, zero=True, width="half")
+    layout = look(title, zero=True, time=where, what=what)
     of_x, of_y = {**layout["xaxis"], "rangemode": "tozero"}, layout["yaxis"]
     for row, height in enumerate(_spans(rows, min(0.12, 0.3 / rows))[::-1]):
         n, bottom = _number(row), row == rows - 1
@@ -212,7 +213,7 @@ def _layout(title: str, rows: int) -> dict[str, Any]:
         if bottom:
             x["title"] = {"text": "seconds of the step"}
         layout[f"xaxis{n}"], layout[f"yaxis{n}"] = x, y
-    return {**layout, "height": 90 + 115 * rows}
+    return {**layout, "height": 90 + 96 * rows}
 
 
 def _spans(count: int, gap: float) -> list[list[float]]:
@@ -234,7 +235,7 @@ def _no_full_second(frame: pl.DataFrame, title: str) -> Drawing:
         "text": inert(text), "x": 0, "y": 0.5, "xref": "paper", "yref": "paper", "xanchor": "left", "showarrow": False,
         "font": {"color": theme.QUIET},
     }  # fmt: skip
-    layout = look(title, width="half")
+    layout = look(title)
     hidden = {f"{axis}axis": {**layout[f"{axis}axis"], "visible": False} for axis in ("x", "y")}
     return Drawing([], {**layout, **hidden, "height": 100, "annotations": [note]})
 

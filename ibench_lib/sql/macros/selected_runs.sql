@@ -1,17 +1,21 @@
 -- The selected runs with their display names. `dbms` includes the experiment if runs of several experiments have the
--- same dbms, and says whether its figures are published or imported ones. `repeat` is renumbered if two selected runs
+-- same dbms, the protocol (text or prepared) if runs of one benchmark differ in it, since it changes what a statement costs
+-- the server, and whether its figures are published or imported ones. `repeat` is renumbered if two selected runs
 -- are of the same cell. `dbms_position` counts the dbms in the order of `ids`.
 --
 -- $ids: ids of runs
 WITH mine AS (
-    SELECT *, list_position($ids::VARCHAR[], run_id) AS place FROM runs WHERE list_contains($ids::VARCHAR[], run_id)
+    SELECT *, list_position($ids::VARCHAR[], run_id) AS place, workload::JSON->>'$.protocol' AS protocol
+    FROM runs WHERE list_contains($ids::VARCHAR[], run_id)
 ), named AS (
-    SELECT * REPLACE (
+    SELECT * EXCLUDE (protocol) REPLACE (
         CASE WHEN min(experiment) OVER alike < max(experiment) OVER alike
              THEN dbms || ' (' || experiment || ')' ELSE dbms END
+        || CASE WHEN min(protocol) OVER of_benchmark < max(protocol) OVER of_benchmark AND protocol IS NOT NULL
+                THEN ' (' || protocol || ')' ELSE '' END
         || CASE WHEN origin = 'measured' THEN '' ELSE ' (' || origin || ')' END AS dbms
     )
-    FROM mine WINDOW alike AS (PARTITION BY dbms)
+    FROM mine WINDOW alike AS (PARTITION BY dbms), of_benchmark AS (PARTITION BY benchmark)
 ), counted AS (
     SELECT
         *, min(place) OVER (PARTITION BY dbms) AS first_place,

@@ -22,7 +22,7 @@ WITH sent AS (
     UNION ALL
     SELECT s.run_id, s.step_id, k.main, s.existing_rows
     FROM steps s JOIN kinds k USING (run_id, kind) WHERE k.of_existing_rows
-), figures AS (
+), named AS (
     -- A published figure may be the rate of one family in steps of one kind, of another one in others.
     SELECT
         p.run_id, p.step_id, p.value,
@@ -32,6 +32,16 @@ WITH sent AS (
     LEFT JOIN planned_steps s USING (run_id, step_id)
     LEFT JOIN kinds k ON k.run_id = s.run_id AND k.kind = s.kind
     GROUP BY p.run_id, p.step_id, p.metric, p.value
+), figures AS (
+    SELECT run_id, step_id, value, family FROM named
+    UNION ALL
+    -- Throughput is that of the step's main family, where no figure with a name of its own is.
+    SELECT p.run_id, p.step_id, p.value, k.main
+    FROM published p
+    JOIN planned_steps s USING (run_id, step_id)
+    JOIN kinds k ON k.run_id = s.run_id AND k.kind = s.kind
+    WHERE p.metric = 'throughput'
+        AND NOT EXISTS (FROM named n WHERE (n.run_id, n.step_id, n.family) = (p.run_id, p.step_id, k.main))
 )
 SELECT a.run_id, a.step_id, a.family, a.amount, a.amount / nullif(s.duration_s, 0) AS rate
 FROM amounts a JOIN steps s USING (run_id, step_id)

@@ -15,7 +15,9 @@ WITH totals AS (
 ), known AS (
     SELECT run_id, step_id, kind, duration_s FROM steps
     UNION ALL
-    SELECT run_id, step_id, kind, NULL FROM planned_steps SEMI JOIN published USING (run_id, step_id)
+    -- An imported step may have both its own rows and a figure as published.
+    SELECT run_id, step_id, kind, NULL FROM planned_steps
+    SEMI JOIN published USING (run_id, step_id) ANTI JOIN steps USING (run_id, step_id)
 ), rates AS (
     SELECT
         n.run_id, n.step_id,

@@ -16,13 +16,13 @@ from ibench_lib.workloads.command import options as files
 from ibench_lib.workloads.command import steps
 from ibench_lib.workloads.command.placeholders import named_in
 from ibench_lib.workloads.command.steps import Step
+from ibench_lib.workloads.programs import ProgramHere
 from ibench_lib.workloads.workload import (
     Check,
     CommonOptions,
     CommonSetup,
     Needs,
     Operation,
-    ProgramHere,
     StepKind,
     Work,
     Worker,
@@ -42,7 +42,7 @@ class Command(Workload):
     kinds: tuple[StepKind, ...] = steps.KINDS
     step_forms = "as the experiment names them"
 
-    def programs(self, options: files.Options) -> list[ProgramHere]:
+    def programs(self, options: files.Options, family: str | None) -> list[ProgramHere]:
         """The programs of all commands, as this machine has them."""
         return [_here(name) for name in _programs(options)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from ibench_lib.client.driver import Connection, statements_of
 from ibench_lib.client.role import Insert, Loader, Role
@@ -15,6 +16,13 @@ from ibench_lib.workloads.linkbench.tables import LINK
 
 class GraphLoader(Loader):
     """INSERTs of this process's part of the graph, all of whose links are shown."""
+
+    def __init__(self, spec: Spec, connection: Connection) -> None:
+        sql = statements_of(statements, connection.family)
+        first = sql.before_load(spec.details["nodes"])
+        if first is not None:
+            connection.query(first)
+        super().__init__(connection, (replace(insert, text=sql.of_load(insert.text)) for insert in _graph(spec)))
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
         of_table = super().rows_by_table(rows)
@@ -42,6 +50,4 @@ def _graph(spec: Spec) -> Iterator[Insert]:
 
 def make_role(spec: Spec, connection: Connection) -> Role:
     """The role that `spec` (see `steps.spec`) asks for."""
-    if spec.role == "loader":
-        return GraphLoader(connection, _graph(spec))
-    return {"indexer": Indexer, "requester": Requester}[spec.role](spec, connection)
+    return {"loader": GraphLoader, "indexer": Indexer, "requester": Requester}[spec.role](spec, connection)

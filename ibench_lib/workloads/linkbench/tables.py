@@ -28,11 +28,12 @@ _TAILS = {
 }
 _PRIMARY_COMMENTS = {"innodb": "", "rocksdb": " COMMENT 'cf_link_pk'"}
 _SECONDARY_COMMENTS = {"innodb": "", "rocksdb": " COMMENT 'rev:cf_link_id1_type'"}
-_PRIMARY = {"2015": "link_type, id1, id2", "2013": "id1, id2, link_type"}
-_SECONDARY = {
+PRIMARY = {"2015": "link_type, id1, id2", "2013": "id1, id2, link_type"}
+SECONDARY = {
     "2015": "id1, link_type, visibility, time, id2, version, data",
     "2013": "id1, link_type, visibility, time, version, data",
 }
+"""The columns of linktable's keys, by the year of the original."""
 
 
 def create(schema: str, partitions: int, engine: str = "innodb", *, secondary: bool) -> list[str]:
@@ -44,7 +45,7 @@ def create(schema: str, partitions: int, engine: str = "innodb", *, secondary: b
         f"CREATE TABLE {LINK} (id1 BIGINT UNSIGNED NOT NULL DEFAULT 0, id2 BIGINT UNSIGNED NOT NULL DEFAULT 0, "
         "link_type BIGINT UNSIGNED NOT NULL DEFAULT 0, visibility TINYINT NOT NULL DEFAULT 0, "
         "data VARCHAR(255) NOT NULL DEFAULT '', time BIGINT UNSIGNED NOT NULL DEFAULT 0, "
-        f"version INT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY ({_PRIMARY[schema]}){_PRIMARY_COMMENTS[engine]}{key}) "
+        f"version INT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY ({PRIMARY[schema]}){_PRIMARY_COMMENTS[engine]}{key}) "
         f"{tail}{parts}",
         f"CREATE TABLE {COUNT} (id BIGINT UNSIGNED NOT NULL DEFAULT 0, link_type BIGINT UNSIGNED NOT NULL DEFAULT 0, "
         "count INT UNSIGNED NOT NULL DEFAULT 0, time BIGINT UNSIGNED NOT NULL DEFAULT 0, "
@@ -61,4 +62,4 @@ def add_secondary(schema: str, engine: str = "innodb") -> str:
 
 
 def _key(schema: str, engine: str) -> str:
-    return f"KEY id1_type ({_SECONDARY[schema]}){_SECONDARY_COMMENTS[engine]}"
+    return f"KEY id1_type ({SECONDARY[schema]}){_SECONDARY_COMMENTS[engine]}"

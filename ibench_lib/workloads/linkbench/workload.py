@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ibench_lib.client.driver import statements_of
+from ibench_lib.client.driver import DriverMissing, statements_of
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.linkbench import checks, population, statements, steps, tables
 from ibench_lib.workloads.linkbench import options as files
@@ -59,7 +59,10 @@ class LinkBench(Workload):
         return list(tables.NAMES)
 
     def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
-        made: list[str] = statements_of(statements, family).create(
+        sql = statements_of(statements, family)
+        if why := sql.why_not(options):
+            raise DriverMissing(why)
+        made: list[str] = sql.create(
             options.tables, options.partitions, options.engine, secondary=options.secondary_index == "before"
         )
         return made

@@ -13,7 +13,7 @@ from ibench_lib.client.intervals import IntervalCount, Unreadable
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.sysbench.lua_files import LuaFile, options_of, require_options, require_unchanged
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
-from ibench_lib.workloads.sysbench.program import ENGINE, find_sysbench, folder_of_tests
+from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests, server_of
 
 EVENTS = Path(__file__).with_name("events.lua")
 
@@ -23,8 +23,6 @@ _BAD = re.compile(r"\b(FATAL|ALERT|WARNING|PANIC)\b")
 _QUEUE_FULL = "The event queue is full"
 _LATE = 0.02
 """By this share fewer transactions than the rate asks for make a generator that is late."""
-_OF_SCRIPTS = {"tables", "table-size", ENGINE}
-"""Options that a script of one's own may not have."""
 _COUNTS = ("transaction", "read", "write", "other")
 
 
@@ -58,16 +56,17 @@ class Sysbench(Program):
         if given["own"]:
             script = own[given["own"]].path
             require_unchanged(own.values())
-        self.environment = {
-            "SYSBENCH_TEST_FILE": script,
-            "SYSBENCH_TEST_FOLDER": str(bundled),
-        }
+        server = server_of(target.family)
+        connection, environment = server.connection(target)
+        self.environment = {"SYSBENCH_TEST_FILE": script, "SYSBENCH_TEST_FOLDER": str(bundled), **environment}
+        of_tables = {"tables": given["tables"], "table-size": given["table_size"]}
+        if server.TAKES_ENGINE is not None:
+            of_tables[server.TAKES_ENGINE] = given["engine"]
         settings: dict[str, object] = {
-            "config-file": private_file(_connection(target)),
+            "config-file": private_file(_lines(connection)),
+            "db-driver": server.DRIVER,
             "threads": given["threads"],
-            "tables": given["tables"],
-            "table-size": given["table_size"],
-            ENGINE: given["engine"],
+            **of_tables,
             "rand-type": given["rand_type"],
             "rand-seed": spec.seed,
             "db-ps-mode": given["db_ps_mode"],
@@ -79,7 +78,7 @@ class Sysbench(Program):
         if given["own"]:
             has = options_of(binary, script, str(bundled))
             require_options(script, has, given["options"])
-            for name in _OF_SCRIPTS - (has or set()):
+            for name in of_tables.keys() - (has or set()):
                 settings.pop(name)
         settings |= given["options"]
         options = [f"--{name}={_text(value)}" for name, value in settings.items()]
@@ -187,19 +186,8 @@ def _bins(text: str | None) -> dict[int, int] | None:
     return bins
 
 
-def _connection(target: Target) -> str:
-    """The options by which sysbench reaches the server, in the format of its `--config-file`. Raises CannotDrive."""
-    if target.certificate is not None:
-        # Of sysbench 1.0, TLS takes a certificate of the client and its key, in the current folder.
-        raise CannotDrive("the server is reached by TLS, which sysbench 1.0 cannot do with a CA's certificate alone")
-    options: Mapping[str, object] = {
-        "mysql-user": target.user,
-        "mysql-password": target.password,
-        "mysql-db": target.database,
-        **(
-            {"mysql-socket": target.socket} if target.socket else {"mysql-host": target.host, "mysql-port": target.port}
-        ),
-    }
+def _lines(options: Mapping[str, object]) -> str:
+    """Options in the format of sysbench's `--config-file`. Raises CannotDrive."""
     for name, value in options.items():
         if not str(value).isprintable():  # the rest would be options of their own
             raise CannotDrive(f"{name} has a line break or another control character: sysbench's file cannot have it")

@@ -10,15 +10,20 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ibench_lib.base import debian
+from ibench_lib.client.driver import DriverMissing, statements_of
 from ibench_lib.client.external import CannotDrive
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.workloads.programs import ProgramHere
+from ibench_lib.workloads.sysbench import servers
 from ibench_lib.workloads.sysbench.lua_files import options_of, require_options
 from ibench_lib.workloads.sysbench.microbenchmarks import OURS
-from ibench_lib.workloads.sysbench.options import Options
-from ibench_lib.workloads.workload import ProgramHere
+
+if TYPE_CHECKING:
+    from ibench_lib.workloads.sysbench.options import Options
 
 VARIABLE = "IBENCH_SYSBENCH"
 """Environment variable: the program to use in place of the one on PATH."""
@@ -26,8 +31,6 @@ VARIABLE = "IBENCH_SYSBENCH"
 FIX = f"make sysbench, or install sysbench 1.0 yourself, or set {VARIABLE} to its program"
 _FOLDER, _LAUNCHER = "sysbench", "sysbench-unpacked"
 _DRIVERS = re.compile(r"Compiled-in database drivers:\n(?: .*\n?)*")
-ENGINE = "mysql-storage-engine"
-"""The option of scripts that make tables."""
 _TESTS_MARK = "oltp_common.lua"
 
 
@@ -56,17 +59,25 @@ def _identity(path: str) -> dict[str, str]:
 
 
 @cache
-def _has_driver(path: str) -> bool:
-    """Whether it can reach a server of MySQL's family; True where it does not say."""
+def _drivers(path: str) -> frozenset[str] | None:
+    """The database drivers that it has been built with; None where it does not say."""
     try:
         said = subprocess.run([path, "--help"], capture_output=True, text=True, timeout=10, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return True
+        return None
     drivers = _DRIVERS.search(said)
-    return drivers is None or "mysql - " in drivers[0]
+    return None if drivers is None else frozenset(re.findall(r"^ +(\w+) - ", drivers[0], re.MULTILINE))
 
 
-def sysbench_here() -> ProgramHere:
+def server_of(family: str) -> Any:
+    """How sysbench reaches servers of a family: a module as `servers/mysql.py`. Raises CannotDrive."""
+    try:
+        return statements_of(servers, family)
+    except DriverMissing:
+        raise CannotDrive(f"ibench does not know how sysbench reaches servers of the family {family}") from None
+
+
+def program_here() -> ProgramHere:
     """What `ibench doctor` says of it, and why a run cannot begin."""
     path, known = find_sysbench(), identity()
     why = ""
@@ -74,8 +85,8 @@ def sysbench_here() -> ProgramHere:
         why = f"{path}: there is no such program" + ("" if os.sep in path else " on PATH")
     elif not known:
         why = f"{path} does not run"
-    elif known["version"].startswith("sysbench 1.") and not _has_driver(shutil.which(path) or path):
-        why = f"{path} has been built without the driver of MySQL"
+    elif known["version"].startswith("sysbench 1.") and _drivers(shutil.which(path) or path) == frozenset():
+        why = f"{path} has been built without a driver of any database"
     elif not known["version"].startswith("sysbench 1."):
         why = f"{path} is {known['version']!r}: ibench drives sysbench 1.0 and later"
     else:
@@ -88,15 +99,23 @@ def sysbench_here() -> ProgramHere:
     return ProgramHere("sysbench", f"{known['version']} at {path}")
 
 
-def why_not(options: Options) -> str | None:
-    """What speaks against the tests with options of an experiment, by what their scripts say; None for nothing."""
+def why_not(options: Options, family: str | None) -> ProgramHere | None:
+    """What speaks against an experiment on servers of a family, by sysbench's drivers and scripts; None for nothing.
+
+    Without a family, drivers and engines are not looked at.
+    """
     binary = find_sysbench()
-    if shutil.which(binary) is None:
-        return None  # `sysbench_here` says so
+    found = shutil.which(binary)
+    if found is None:
+        return None  # `program_here` says so
     try:
+        server = None if family is None else server_of(family)
+        drivers = _drivers(found)
+        if server is not None and drivers is not None and server.DRIVER not in drivers:
+            return ProgramHere("sysbench", None, f"{binary} has been built without the driver of {server.NAME}", FIX)
+        takes_engine: str | None = None if server is None else server.TAKES_ENGINE
         bundled = folder_of_tests(binary)
         for test in filter(None, [options.prepare, *options.tests]):
-            makes_engine = test is options.prepare and options.engine != "innodb"
             if test.known.is_own:
                 script = options.lua_files[test.known.script].path
             elif test.options:
@@ -104,11 +123,11 @@ def why_not(options: Options) -> str | None:
             else:
                 continue
             known = options_of(binary, script, str(bundled))
-            if makes_engine:
-                require_options(script, known or frozenset(), [ENGINE])
+            if takes_engine and test is options.prepare and options.engine != "innodb":
+                require_options(script, known or frozenset(), [takes_engine])
             require_options(script, known, test.options)
     except CannotDrive as error:
-        return str(error)
+        return ProgramHere("sysbench", None, str(error), "see `sysbench FILE help`")
     return None
 
 
@@ -142,7 +161,7 @@ def install_sysbench(workspace: Workspace) -> str:
             debian.install([_FOLDER], as_root)
     except IbenchError as error:
         raise IbenchError(f"sysbench: {error.what}", hint=by_hand, detail=error.detail) from error
-    here = sysbench_here()
+    here = program_here()
     if here.found is None:
         raise IbenchError(here.why, hint=by_hand)
     return here.found

@@ -27,6 +27,8 @@ KINDS = (
     StepKind("test", main="transaction"),
 )
 PREPARE, PREPARE_OWN, WARM_UP = "prepare", "prepare_own", ".warm_up"
+SYSBENCH_TPCC = "tpcc"
+"""A Lua test of others that is known by its name, because there are many logs of it."""
 ANY_TEST = ChosenTest(test="oltp_read_write")
 """All tests have the same tables."""
 BYTES_OF_ROW = 240
@@ -87,9 +89,9 @@ def kind_of(step: str) -> str | None:
     if re.fullmatch(rf"{PREPARE}(\.[2-9]|\.[1-9][0-9]+)?", step):
         return "prepare"
     test, _, threads = step.removesuffix(WARM_UP).rpartition(".t")
-    if test not in TESTS or not threads.isdecimal():
+    if test not in (*TESTS, SYSBENCH_TPCC) or not threads.isdecimal():
         return None
-    return "warm_up" if step.endswith(WARM_UP) or TESTS[test].warms else "test"
+    return "warm_up" if step.endswith(WARM_UP) or (test in TESTS and TESTS[test].warms) else "test"
 
 
 def workers(options: Options, step: Step) -> list[Worker]:

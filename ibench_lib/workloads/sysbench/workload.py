@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ibench_lib.client.driver import DriverMissing, statements_of
 from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.programs import ProgramHere
 from ibench_lib.workloads.sysbench import options as files
-from ibench_lib.workloads.sysbench import program, steps
+from ibench_lib.workloads.sysbench import program, servers, steps
 from ibench_lib.workloads.sysbench.steps import Step
 from ibench_lib.workloads.workload import (
     Check,
@@ -16,7 +18,6 @@ from ibench_lib.workloads.workload import (
     CommonSetup,
     Needs,
     Operation,
-    ProgramHere,
     StepKind,
     Work,
     Worker,
@@ -36,14 +37,10 @@ class Sysbench(Workload):
     kinds: tuple[StepKind, ...] = steps.KINDS
     step_forms = "prepare, oltp_read_write.t4 for a test with 4 threads, oltp_read_write.t4.warm_up"
 
-    def program(self) -> ProgramHere:
-        """The sysbench of this machine."""
-        return program.sysbench_here()
-
-    def programs(self, options: files.Options) -> list[ProgramHere]:
-        """What speaks against the Lua files and the options of tests; one at most."""
-        why = program.why_not(options)
-        return [] if why is None else [ProgramHere("sysbench", None, why, "see `sysbench FILE help`")]
+    def programs(self, options: files.Options, family: str | None) -> list[ProgramHere]:
+        """What speaks against the driver, the Lua files and the options of tests; one at most."""
+        why = program.why_not(options, family)
+        return [] if why is None else [why]
 
     def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
         return steps.plan(options, setup, scale)
@@ -63,6 +60,8 @@ class Sysbench(Workload):
         return [f"sbtest{number}" for number in range(1, setup.tables + 1)]
 
     def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
+        if why := statements_of(servers, family).why_not(options):
+            raise DriverMissing(why)
         return []  # sysbench makes its tables
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:

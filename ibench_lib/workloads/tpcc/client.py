@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,9 +10,11 @@ from ibench_lib.client.driver import Connection, statements_of
 from ibench_lib.client.role import Insert, Loader, Role, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.tpcc import statements, tables
-from ibench_lib.workloads.tpcc.inputs import TYPES, Inputs, Size
+from ibench_lib.workloads.tpcc.inputs import Inputs, Size
+from ibench_lib.workloads.tpcc.mix import TYPES
 from ibench_lib.workloads.tpcc.nurand import Constants
-from ibench_lib.workloads.tpcc.population import inserts, parts_of
+from ibench_lib.workloads.tpcc.parts import parts_of
+from ibench_lib.workloads.tpcc.population import inserts
 from ibench_lib.workloads.tpcc.profiles import PROFILES
 from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, Sql, StockLevel, sql_of
 from ibench_lib.workloads.tpcc.waits import Waits
@@ -24,7 +26,8 @@ class Indexer(Role):
     def __init__(self, spec: Spec, connection: Connection) -> None:
         _set_checks(spec, connection)
         self._command = connection.command
-        self._statements = iter(index_statements(spec.details, spec.client))
+        of_family = statements_of(statements, connection.family).index
+        self._statements = iter(tables.index_statements(spec.details, spec.client, of_family))
 
     def next_statement(self) -> bytes:
         return self._command(next(self._statements).encode())
@@ -79,24 +82,11 @@ class Terminal(TransactionRole):
         return StockLevel(sql[level.set - 1], level)
 
 
-def index_statements(details: Mapping[str, object], client: int) -> list[str]:
-    """The statements of an indexer: it has every set that falls to its client."""
-    sets, processes = details["sets"], details["processes"]
-    assert isinstance(sets, int) and isinstance(processes, int)
-    own = tables.suffixes(sets)[client - 1 :: processes]
-    foreign_keys, needed, engine = details["foreign_keys"] != "none", details["indexes"] == "needed", details["engine"]
-    assert isinstance(engine, str)
-    return [
-        statement
-        for end in own
-        for statement in tables.index(end, engine=engine, foreign_keys=foreign_keys, only_needed=needed)
-    ]
-
-
 def _set_checks(spec: Spec, connection: Connection) -> None:
     """Foreign keys that are only declared are checked neither by the transactions nor where they are made."""
-    if spec.details["foreign_keys"] != "checked":
-        connection.query(statements_of(statements, connection.family).NO_FOREIGN_KEY_CHECKS)
+    unchecked = statements_of(statements, connection.family).NO_FOREIGN_KEY_CHECKS
+    if spec.details["foreign_keys"] != "checked" and unchecked is not None:
+        connection.query(unchecked)
 
 
 def _home(spec: Spec) -> int | None:

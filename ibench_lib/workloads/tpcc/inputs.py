@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibench_lib.workloads.tpcc.mix import DECK
 from ibench_lib.workloads.tpcc.nurand import A_CUSTOMER, A_ITEM, A_NAME, LAST_NAMES, Array, Constants, nurand
 from ibench_lib.workloads.tpcc.profiles import STANDARD, Profile
 from ibench_lib.workloads.tpcc.tables import CUSTOMERS, DISTRICTS, ITEMS, LEAST_LINES, MOST_LINES
 
-TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
-DECK = (10, 10, 1, 1, 1)
-"""How often each type is in a deck of 23, which a terminal shuffles and goes through."""
 UNUSED_ITEM = ITEMS + 1
 
 _BLOCK = 64

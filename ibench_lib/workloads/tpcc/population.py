@@ -1,8 +1,7 @@
 """The rows of TPC-C's tables after the load, made by numpy, as INSERT statements.
 
-The load of a set is divided into parts: the items in ten, and for each warehouse its ten districts, each with its
-customers, their orders and a tenth of the warehouse's stock. Every part has random numbers of its own, so the rows do
-not depend on which process loads them. Rows come in the order of their primary keys.
+Every part (`parts.py`) has random numbers of its own, so the rows do not depend on which process loads them. Rows come
+in the order of their primary keys.
 
 Every row of a statement has the same width: numbers carry leading zeros, and spaces precede the opening quote of a
 string. So a statement is a matrix of bytes, filled field by field.
@@ -11,7 +10,6 @@ string. So a statement is a matrix of bytes, filled field by field.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
@@ -19,6 +17,14 @@ import numpy as np
 
 from ibench_lib.client.role import Insert
 from ibench_lib.workloads.tpcc.nurand import A_NAME, LAST_NAMES, Array, Constants, nurand
+from ibench_lib.workloads.tpcc.parts import (
+    CUSTOMER_ROWS,
+    ITEM_PARTS,
+    ITEM_ROWS,
+    ORDERS_PER_STATEMENT,
+    STOCK_ROWS,
+    Part,
+)
 from ibench_lib.workloads.tpcc.tables import (
     CUSTOMERS,
     DELIVERED,
@@ -32,63 +38,10 @@ from ibench_lib.workloads.tpcc.tables import (
 MOMENT = "2026-01-01 00:00:00"
 """Every date of the load. It is fixed, so that the same seed gives the same rows."""
 
-ITEM_PARTS = 10
-_ITEM_ROWS, _STOCK_ROWS, _CUSTOMER_ROWS = 2_000, 1_000, 1_000
-_ORDERS_PER_STATEMENT = 150  # 750 to 2,250 lines, either all delivered or none
-assert DELIVERED % _ORDERS_PER_STATEMENT == 0 == CUSTOMERS % _ORDERS_PER_STATEMENT
-
-STATEMENTS_OF_ITEM_PART = ITEMS // ITEM_PARTS // _ITEM_ROWS
-STATEMENTS_OF_DISTRICT = (
-    ITEMS // DISTRICTS // _STOCK_ROWS + CUSTOMERS // _CUSTOMER_ROWS + 3 + CUSTOMERS // _ORDERS_PER_STATEMENT
-)
-STATEMENTS_OF_FIRST_DISTRICT = 2
-"""More than the others of its warehouse: the warehouse itself, and all its districts."""
-
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ORIGINAL = np.frombuffer(b"ORIGINAL", dtype=np.uint8)
 _ORIGINAL_SHARE = _BAD_CREDIT_SHARE = 0.1
 _ADDRESS_FIELDS = (("street_1", 20), ("street_2", 20), ("city", 20))
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the load: `district` of `warehouse` of set `number`, all from 1, or with warehouse 0 part of its items.
-
-    Parts of items are numbered by `district`, too.
-    """
-
-    number: int
-    warehouse: int
-    district: int
-
-
-def parts_of(sets: int, warehouses: int, loader: int, loaders: int) -> Iterator[Part]:
-    """The parts of one of several loading processes, `loader` from 0: a share of the items and of the districts.
-
-    Both shares are contiguous, so that each process goes through its own part of every primary key.
-    """
-    for at in _share(sets * ITEM_PARTS, loader, loaders):
-        yield Part(at // ITEM_PARTS + 1, 0, at % ITEM_PARTS + 1)
-    for at in _share(sets * warehouses * DISTRICTS, loader, loaders):
-        warehouse, district = divmod(at, DISTRICTS)
-        yield Part(warehouse // warehouses + 1, warehouse % warehouses + 1, district + 1)
-
-
-def statements_of(sets: int, warehouses: int, loader: int, loaders: int) -> int:
-    """How many statements the parts of a loading process take (`parts_of`), without going through them."""
-    items = _share(sets * ITEM_PARTS, loader, loaders)
-    districts = _share(sets * warehouses * DISTRICTS, loader, loaders)
-    first_districts = -(-districts.stop // DISTRICTS) - -(-districts.start // DISTRICTS)
-    return (
-        len(items) * STATEMENTS_OF_ITEM_PART
-        + len(districts) * STATEMENTS_OF_DISTRICT
-        + first_districts * STATEMENTS_OF_FIRST_DISTRICT
-    )
-
-
-def _share(count: int, loader: int, loaders: int) -> range:
-    """The share of one of several loading processes in as many things, numbered from 0."""
-    return range(count * loader // loaders, count * (loader + 1) // loaders)
 
 
 class _Rows:
@@ -193,15 +146,15 @@ def _random(seed: int, part: Part, table: int) -> np.random.Generator:
 
 def _items(random: np.random.Generator, end: str, part: int) -> Iterator[Insert]:
     rows = _Rows(
-        f"item{end}", "i_id,i_im_id,i_name,i_price,i_data", _ITEM_ROWS,
+        f"item{end}", "i_id,i_im_id,i_name,i_price,i_data", ITEM_ROWS,
         "(", ("id", 6), ",", ("image", 5), ",", ("name", 25), "',", ("price", 6), ",", ("data", 51), "'),",
     )  # fmt: skip
     first = (part - 1) * (ITEMS // ITEM_PARTS) + 1
-    for start in range(first, first + ITEMS // ITEM_PARTS, _ITEM_ROWS):
-        rows.number("id", np.arange(start, start + _ITEM_ROWS))
-        rows.number("image", random.integers(1, 10_001, _ITEM_ROWS))
+    for start in range(first, first + ITEMS // ITEM_PARTS, ITEM_ROWS):
+        rows.number("id", np.arange(start, start + ITEM_ROWS))
+        rows.number("image", random.integers(1, 10_001, ITEM_ROWS))
         rows.text("name", random, 14, 24)
-        rows.decimal("price", random.integers(100, 10_001, _ITEM_ROWS), 2)
+        rows.decimal("price", random.integers(100, 10_001, ITEM_ROWS), 2)
         rows.text("data", random, 26, 50, originals=True)
         yield rows.insert()
 
@@ -235,14 +188,14 @@ def _stock(random: np.random.Generator, end: str, warehouse: int, district: int)
     rows = _Rows(
         f"stock{end}",
         f"s_i_id,s_w_id,s_quantity,{','.join(f's_{dist}' for dist in dists)},s_ytd,s_order_cnt,s_remote_cnt,s_data",
-        _STOCK_ROWS,
+        STOCK_ROWS,
         "(", ("item", 6), f",{warehouse},", ("quantity", 3),
         *(part for dist in dists for part in (",'", (dist, 24), "'")), ",0,0,0,", ("data", 51), "'),",
     )  # fmt: skip
     first = (district - 1) * (ITEMS // DISTRICTS) + 1
-    for start in range(first, first + ITEMS // DISTRICTS, _STOCK_ROWS):
-        rows.number("item", np.arange(start, start + _STOCK_ROWS))
-        rows.number("quantity", random.integers(10, 101, _STOCK_ROWS))
+    for start in range(first, first + ITEMS // DISTRICTS, STOCK_ROWS):
+        rows.number("item", np.arange(start, start + STOCK_ROWS))
+        rows.number("quantity", random.integers(10, 101, STOCK_ROWS))
         for dist in dists:
             rows.letters(dist, random)
         rows.text("data", random, 26, 50, originals=True)
@@ -254,13 +207,13 @@ def _customers(random: np.random.Generator, c: int, end: str, warehouse: int, di
         f"customer{end}",
         "c_id,c_d_id,c_w_id,c_first,c_middle,c_last,c_street_1,c_street_2,c_city,c_state,c_zip,c_phone,c_since,"
         "c_credit,c_credit_lim,c_discount,c_balance,c_ytd_payment,c_payment_cnt,c_delivery_cnt,c_data",
-        _CUSTOMER_ROWS,
+        CUSTOMER_ROWS,
         "(", ("id", 4), f",{district},{warehouse},", ("first", 17), "','OE',", ("last", 16), "',", *_ADDRESS,
         "'", ("phone", 16), f"','{MOMENT}','", ("credit", 2), "',50000,", ("discount", 6), ",-10.00,10.00,1,0,",
         ("data", 501), "'),",
     )  # fmt: skip
-    for start in range(1, CUSTOMERS + 1, _CUSTOMER_ROWS):
-        size = _CUSTOMER_ROWS
+    for start in range(1, CUSTOMERS + 1, CUSTOMER_ROWS):
+        size = CUSTOMER_ROWS
         rows.number("id", np.arange(start, start + size))
         rows.text("first", random, 8, 16)
         # The first thousand customers have one last name each, so that every name exists in every district.
@@ -305,9 +258,9 @@ def _orders(random: np.random.Generator, end: str, warehouse: int, district: int
     new = _Rows(f"new_orders{end}", "no_o_id,no_d_id,no_w_id", CUSTOMERS - DELIVERED, "(", ("id", 4), place[:-1], "),")
     new.number("id", np.arange(DELIVERED + 1, CUSTOMERS + 1))
     yield new.insert()
-    for start in range(0, CUSTOMERS, _ORDERS_PER_STATEMENT):
+    for start in range(0, CUSTOMERS, ORDERS_PER_STATEMENT):
         delivered = start < DELIVERED
-        count = lines[start : start + _ORDERS_PER_STATEMENT]
+        count = lines[start : start + ORDERS_PER_STATEMENT]
         total = int(count.sum())
         date = f"'{MOMENT}'" if delivered else "NULL"
         rows = _Rows(

@@ -10,12 +10,10 @@ from ibench_lib.client.spec import Spec
 from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.tpcc import tables
-from ibench_lib.workloads.tpcc.client import index_statements
-from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.mix import TYPES, mean_s
 from ibench_lib.workloads.tpcc.options import Options, Setup
-from ibench_lib.workloads.tpcc.population import statements_of
+from ibench_lib.workloads.tpcc.parts import statements_of
 from ibench_lib.workloads.tpcc.profiles import PROFILES
-from ibench_lib.workloads.tpcc.waits import mean_s
 from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker, sharing
 
 OPERATIONS = (
@@ -162,7 +160,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
     if step.kind == "load":
         statements = statements_of(step.sets, step.warehouses, worker.client - 1, processes)
     elif step.kind == "index":
-        statements = len(index_statements(details, worker.client))
+        statements = len(tables.index_statements(details, worker.client))
     return Spec(
         module=CLIENT_MODULE,
         role=worker.role,

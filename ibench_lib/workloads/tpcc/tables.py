@@ -6,6 +6,8 @@ their set if there are several.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 DISTRICTS = 10
 """Of each warehouse."""
 CUSTOMERS = 3_000
@@ -149,14 +151,17 @@ def index(end: str, *, engine: str = "innodb", foreign_keys: bool, only_needed: 
         clauses = [f"ADD INDEX {name} ({columns})" for name, columns in of_table]
         together = clauses if engine == "rocksdb" else [", ".join(clauses)]
         added += [f"ALTER TABLE {table}{end} {clause}" for clause in together]
-    if foreign_keys:
-        # A constraint's name is unique in its database.
-        added += [
-            f"ALTER TABLE {table}{end} ADD CONSTRAINT fk{number}_{table}{end} FOREIGN KEY ({columns}) "
-            f"REFERENCES {parent}{end} ({keys})"
-            for number, (table, columns, parent, keys) in enumerate(FOREIGN_KEYS, start=1)
-        ]
-    return added
+    return [*added, *declare_keys(end)] if foreign_keys else added
+
+
+def declare_keys(end: str) -> list[str]:
+    """The statements that declare the foreign keys of a set."""
+    # A constraint's name is unique in its database.
+    return [
+        f"ALTER TABLE {table}{end} ADD CONSTRAINT fk{number}_{table}{end} FOREIGN KEY ({columns}) "
+        f"REFERENCES {parent}{end} ({keys})"
+        for number, (table, columns, parent, keys) in enumerate(FOREIGN_KEYS, start=1)
+    ]
 
 
 def loaded_rows(sets: int, warehouses: int) -> int:
@@ -164,3 +169,20 @@ def loaded_rows(sets: int, warehouses: int) -> int:
     per_district = 3 * CUSTOMERS + (CUSTOMERS - DELIVERED) + 1
     per_warehouse = 1 + DISTRICTS * per_district + MEAN_ORDER_LINES + ITEMS
     return sets * (ITEMS + warehouses * per_warehouse)
+
+
+def index_statements(details: Mapping[str, object], client: int, index: Callable[..., list[str]] = index) -> list[str]:
+    """The statements of an indexer: it has every set that falls to its client. Their number is that of any family.
+
+    `index` makes those of a set, as the family of servers has them.
+    """
+    sets, processes = details["sets"], details["processes"]
+    assert isinstance(sets, int) and isinstance(processes, int)
+    own = suffixes(sets)[client - 1 :: processes]
+    foreign_keys, needed, engine = details["foreign_keys"] != "none", details["indexes"] == "needed", details["engine"]
+    assert isinstance(engine, str)
+    return [
+        statement
+        for end in own
+        for statement in index(end, engine=engine, foreign_keys=foreign_keys, only_needed=needed)
+    ]

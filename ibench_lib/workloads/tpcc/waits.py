@@ -6,15 +6,10 @@ cut off at ten times its mean. An option scales all of them by one factor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.mix import KEYING_S, THINK_S
 
-KEYING_S = dict(zip(TYPES, (18.0, 3.0, 2.0, 2.0, 2.0), strict=True))
-THINK_S = dict(zip(TYPES, (12.0, 12.0, 10.0, 5.0, 5.0), strict=True))
-"""The mean of each type."""
 _LONGEST_THINK = 10
 
 
@@ -31,9 +26,3 @@ class Waits:
         waited_s = self._think_s + KEYING_S[kind]
         self._think_s = THINK_S[kind] * min(self._random.exponential(), _LONGEST_THINK)
         return round(1e9 * self._factor * waited_s)
-
-
-def mean_s(weights: Sequence[int]) -> float:
-    """The mean of keying and thinking for a transaction, at a factor of 1. `weights` are those of the deck."""
-    waits = [KEYING_S[kind] + THINK_S[kind] for kind in TYPES]
-    return sum(weight * wait for weight, wait in zip(weights, waits, strict=True)) / sum(weights)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ibench_lib.client.driver import statements_of
+from ibench_lib.base.later import later
+from ibench_lib.client.driver import DriverMissing, statements_of
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.tpcc import checks, statements, steps, tables
 from ibench_lib.workloads.tpcc import options as files
-from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.profiles import PROFILES, STANDARD, deviations
 from ibench_lib.workloads.tpcc.steps import Step
 from ibench_lib.workloads.workload import (
@@ -25,6 +25,11 @@ from ibench_lib.workloads.workload import (
     Worker,
     Workload,
 )
+
+if TYPE_CHECKING:
+    from ibench_lib.workloads.tpcc import nurand
+else:
+    nurand = later("ibench_lib.workloads.tpcc.nurand")  # with numpy, which a plan does without
 
 EDITION = 1
 """Of the rows and statements that the same options make."""
@@ -58,7 +63,10 @@ class Tpcc(Workload):
         return tables.names(setup.sets)
 
     def prepare(self, options: files.Options, setup: files.Setup, family: str) -> list[str]:
-        made: list[str] = statements_of(statements, family).create(
+        sql = statements_of(statements, family)
+        if why := sql.why_not(options):
+            raise DriverMissing(why)
+        made: list[str] = sql.create(
             setup.sets,
             engine=options.engine,
             history_key=options.history_key == "auto_increment",
@@ -133,7 +141,7 @@ class Tpcc(Workload):
             "warehouses_used": planned[0].warehouses,
             "drawn_warehouses": drawn,
             "drawn_conditions": checks.of_drawn(options.checks) if drawn else [],
-            "nurand_constants": asdict(Constants.of(options.seed)),
+            "nurand_constants": asdict(nurand.Constants.of(options.seed)),
         }
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ibench_lib.client.mysql.compiled import CompiledWire, core
+from ibench_lib.client.mysql.compiled import CompiledWire
+from ibench_lib.client.mysql.connection_core import core
 
 NEEDS_CORE = pytest.mark.skipif(core().module is None, reason=f"no compiled core: {core().why}")
 

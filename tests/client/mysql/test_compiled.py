@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,21 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hatch_build import lacking
 from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError
-from ibench_lib.client.mysql import compiled
 from ibench_lib.client.mysql.binary import Prepared, length_encoded
-from ibench_lib.client.mysql.compiled import (
-    CHOICE,
-    CompiledExchange,
-    CompiledWire,
-    Core,
-    CoreMissing,
-    completed_by,
-    core,
-    core_state,
-    wire_of,
-)
+from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire, completed_by
+from ibench_lib.client.mysql.connection_core import core
 from ibench_lib.client.mysql.wire import LARGEST_PACKET, Wire
 from tests.client.mysql.conftest import NEEDS_CORE
 from tests.client.mysql.test_wire import (
@@ -283,57 +269,6 @@ def test_a_command_of_several_packets_is_left_to_python() -> None:
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):
             theirs.recv(1)
-
-
-def run(program: str, **environment: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def test_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "from ibench_lib.client.mysql.compiled import core_state; print(core_state().name)"
-    assert run(name, **{CHOICE: "0"}) == "Python"
-    here = compiled.found()
-    assert run(name) == ("Python" if here.source is None else f"compiled {here.source[:12]}")
-    monkeypatch.delenv(CHOICE, raising=False)
-    monkeypatch.setattr(compiled, "found", lambda: Core(None, None, "not built"))
-    core.cache_clear()
-    try:
-        assert core_state() == ("Python", "not built")
-        core.cache_clear()
-        monkeypatch.setenv(CHOICE, "1")
-        assert core_state().name == "missing"
-        ours, theirs = socket.socketpair()
-        with ours, theirs, pytest.raises(CoreMissing, match=r"IBENCH_CORE is 1, but .* cannot be used: not built"):
-            wire_of(ours, deprecate_eof=False, timeout_s=PATIENCE_S)
-    finally:
-        core.cache_clear()
-
-
-@pytest.mark.skipif(
-    lacking() is not None or os.environ.get(CHOICE) == "0", reason="it cannot be built, or is not wanted"
-)
-def test_this_environment_has_the_core_so_that_none_of_these_tests_is_left_out() -> None:
-    assert compiled.found().why == "compiled", "`make env` builds it"
-
-
-def test_a_core_that_is_missing_or_does_not_load_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    for error, why in [
-        (ModuleNotFoundError("No module named '_core'"), "not built"),
-        (ImportError("undefined symbol: PyIter_Send"), "it does not load: undefined symbol: PyIter_Send"),
-    ]:
-
-        def fail(_name: str, error: Exception = error) -> Any:
-            raise error
-
-        monkeypatch.setattr(compiled.importlib, "import_module", fail)
-        assert compiled.found() == Core(None, None, why)
-
-
-@NEEDS_CORE
-def test_a_core_of_another_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core().module, "SOURCE", "0" * 64)
-    assert compiled.found() == Core(None, None, "built from another core.c")
 
 
 def completed(statement: Any, values: Any) -> bytes | tuple[type[Exception], str]:

@@ -28,7 +28,7 @@ title: the Insert Benchmark on PostgreSQL
 builds: [pg]
 configs_folder: own
 configs: [{{name: small, fragments: [cx10a, small]}}]
-setups: [{{name: tiny, l_i0_rows: {rows}, l_i1_rows: 2000, l_i2_rows: 500, query_seconds: {seconds}}}]
+setups: [{{name: tiny, l_i0_rows: {rows}, l_i1_rows: {l_i1_rows}, l_i2_rows: 500, query_seconds: {seconds}}}]
 workload: {{benchmark: insert_benchmark, clients: 1, steps: [{steps}], settle: flush, protocol: {protocol}}}
 """
 
@@ -64,7 +64,7 @@ def register(build: Build, workspace: Workspace) -> None:
 
 def experiment(folder: Path, options: str = SMALL, **more: Any) -> Path:
     """The file of an experiment with the build `pg`."""
-    given = {"rows": 4000, "seconds": 3, "steps": "l.i0", "protocol": "prepared", **more}
+    given = {"rows": 4000, "l_i1_rows": 2000, "seconds": 3, "steps": "l.i0", "protocol": "prepared", **more}
     (folder / "own").mkdir()
     (folder / "own" / "small.postgres.conf").write_text(options)
     (folder / "pg.yaml").write_text(_EXPERIMENT.format(**given))

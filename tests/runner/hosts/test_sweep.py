@@ -14,7 +14,7 @@ import pytest
 
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
-from ibench_lib.client.mysql.compiled import core_state
+from ibench_lib.client.mysql.connection_core import core_state
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.events import EventLog, event_log

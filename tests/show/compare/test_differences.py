@@ -137,3 +137,11 @@ def test_history_lists_of_two_flavours_are_not_compared(workspace: Workspace) ->
     assert line in said(ib.differences(pair))
     alike = pair_of(Run("a"), Run("b", minute=1, history_list=(10, 20, 300, 5)))
     assert "hll" in set(alike.metrics()["metric"]) and line not in said(ib.differences(alike))
+
+
+def test_a_server_without_a_history_list_has_none_that_could_be_counted_differently(workspace: Workspace) -> None:
+    none = (None,) * 4
+    runs = (Run("a", flavour="mysql"), Run("b", flavour="postgres", minute=1, history_list=none))  # type: ignore[arg-type]
+    made_of(workspace, *runs)
+    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+    assert "History list" not in " ".join(said(ib.differences(pair)))

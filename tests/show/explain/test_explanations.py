@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +32,29 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     said = [re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\](,? [\w ]+)?", text) for text in terms.values()]
     assert [found and found[1] for found in said] == [", may be noise", " more", " worse"], "intervals and words"
     assert 'href="#evidence.explain_steps"' in page and 'href="#evidence.stacks"' in page
+
+
+def test_the_first_screen_says_steps_in_words_and_what_became_of_the_rate() -> None:
+    found = post_of(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43)))
+    page = ib.explained(found).markup
+    assert '<span class="words">Inserts in key order · </span><span class="code">l.i0, cached</span></h3>' in page
+    assert re.findall('<p class="finding">([^<]*)<', page) == ["Inserts in key order (l.i0): no difference found"]
+    first, *others = found.each
+    rate = replace(first.rate[2], name="throughput")
+    changed = replace(found, each=(replace(first, rate=(rate, *first.rate[1:])), *others))
+    (said,) = re.findall('<p class="finding">([^<]*)<', ib.explained(changed).markup)
+    assert re.fullmatch(r"Inserts in key order \(l\.i0\): inserts/s 1\.\d+x faster", said)
+    without = replace(found, each=(replace(first, rate=()), *others))
+    assert 'class="finding"' not in ib.explained(without).markup, "no CPU, so no picture and no finding"
+
+
+def test_many_sentences_are_folded_but_not_what_cannot_be_said() -> None:
+    found = post_of(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43)))
+    first = replace(found.each[0], notes=tuple(f"note {n}" for n in range(9)), cannot=("why",))
+    page = ib.explained(replace(found, each=(first,))).markup
+    shown, folded = page.split('<details class="fold"><summary>')
+    assert "Not known: why." in shown and "note 8" in folded and "note 8" not in shown
+    assert "<summary>" not in ib.explained(replace(found, each=(replace(first, notes=()),))).markup
 
 
 def test_a_post_of_nothing_says_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.show.flame.posts import dip_flames, flame_differences, flame_graphs, release_flames
 from ibench_lib.show.kit.display import Html, Shown
+from tests.places import ROOT
 from tests.shared import lake_of
 from tests.show.profiled import COPY, STACKS, Rows, profiled, recording, with_dips
 from tests.synthetic import Run
@@ -67,6 +69,33 @@ def test_two_results_are_compared_where_both_were_profiled() -> None:
         "(capture: {profile: {}}). The server was not profiled in l.x, l.i1 and qr100 of system.a: no recording lies "
         "entirely within the step: use a longer step, or smaller `every_s` and `seconds`."
     )
+
+
+def test_the_graph_that_differs_most_opens_a_post_and_the_others_are_folded() -> None:
+    cpus = {("cached", "a"): 0.4, ("cached", "b"): 0.4, ("io", "a"): 0.4, ("io", "b"): 0.8}
+    runs = [profiled(name, cpus=cpu, setup=setup, minute=at) for at, ((setup, name), cpu) in enumerate(cpus.items())]
+    both = pair(choose(lake_of(*runs), "demo"))
+
+    def setups(shown: Shown) -> list[str]:
+        return re.findall(r"in l\.i0, (\w+):", " ".join(figures(shown)))
+
+    assert setups(flame_differences(both)) == ["cached", "io"]
+    shown = flame_differences(both, opening=True)
+    assert setups(shown) == ["io", "cached"]
+    heads = [item.markup for item in shown.items if isinstance(item, Html)]
+    (fold,) = [at for at, markup in enumerate(heads) if "<summary>Where the server" in markup]
+    assert fold < next(at for at, markup in enumerate(heads) if "<figure" in markup and "cached" in markup)
+    assert sum(head.count("<details") - head.count("</details>") for head in heads) == 0
+    alone = pair(choose(lake_of(profiled("a")), "demo"))
+    assert flame_differences(alone, opening=True).items == () != flame_differences(alone).items
+
+
+def test_every_notebook_of_two_results_opens_with_it() -> None:
+    for name in ("compare", "regression"):
+        cells = json.loads((ROOT / f"notebooks/{name}.ipynb").read_text())["cells"]
+        texts = ["".join(cell["source"]) for cell in cells]
+        first = next(at for at, text in enumerate(texts) if text.startswith("## "))
+        assert texts[first - 1] == "ib.flame_differences(pair, opening=True)", name
 
 
 def test_the_oldest_and_the_newest_profiled_release_are_compared() -> None:

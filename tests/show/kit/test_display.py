@@ -1,13 +1,21 @@
 """What is put into a notebook next to tables and charts."""
 
+import json
 import re
+from typing import Any
 
+import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 import pytest
+from nbformat.v4 import new_output
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.show.kit.display import MOST_OPEN, Html, each, say, sources, warnings
+from ibench_lib.publish.blocks import Blocks
+from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
+from ibench_lib.show.kit.display import MOST_OPEN, Html, _bundle, each, say, sources, warnings
+from ibench_lib.show.kit.drawing import finish
+from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.statements import asks, attention
 from tests.shared import asked, lake_of
 from tests.synthetic import Run, three_configurations
@@ -77,3 +85,26 @@ def test_a_heading_says_in_words_what_a_step_is() -> None:
     heads = [item.markup for item in shown.items if isinstance(item, Html)]
     words = '<span class="words">Range queries · </span><span class="code">qr100</span>'
     assert f'<h3 id="qr100.one-second">{words}</h3>' in heads
+
+
+def test_a_notebook_has_a_picture_where_a_page_has_one() -> None:
+    few = go.Figure(go.Scatter(x=[0, 1], y=[1, 2], name="a <b>", mode="lines"))
+    many = go.Figure(go.Scatter(x=list(range(900)), y=list(range(900)), name="a", mode="lines"))
+    picture, chart = (_bundle(json.loads(finish(figure, "Rate <1>", x="x", y="y").to_json())) for figure in (few, many))
+    assert picture["text/html"].startswith('<figure class="picture full"><figcaption>Rate &lt;1&gt;</figcaption>')
+    drawn = picture_of(picture[CHART_MIME])
+    assert drawn and drawn in picture["text/html"] and PLOTLY_MIME not in picture
+    assert "<style>" in picture["text/html"] and "text/html" not in chart and PLOTLY_MIME in chart
+    page = "".join(Blocks()._output(output) for output in map(_as_output, (picture, chart)))
+    assert page.count('<figure class="picture') == page.count('<figure class="chart') == 1 and "<style>" not in page
+
+
+def test_a_figure_of_ones_own_is_shown_with_its_title() -> None:
+    own = json.loads(go.Figure(go.Bar(y=[1, 2]), {"title": {"text": "Mine"}}).to_json())
+    shown = _bundle(own)
+    assert shown["text/plain"] == "Mine" and "text/html" not in shown
+    assert shown[PLOTLY_MIME]["layout"]["title"]["text"] == "Mine"
+
+
+def _as_output(data: dict[str, Any]) -> Any:
+    return new_output("display_data", data=data)  # type: ignore[no-untyped-call]

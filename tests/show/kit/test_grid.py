@@ -23,3 +23,18 @@ def test_a_mark_is_said_by_the_word_of_its_table_behind_the_interval() -> None:
     assert "</i> slower</td>" in grid_of(grid.data).markup()
     grid.words = {}
     assert "</i></td>" in grid.markup(), "where the text says it itself"
+
+
+def test_a_rank_is_said_behind_the_figure_and_that_of_the_ratio_behind_the_ratio() -> None:
+    cells = [
+        Cell("900\n0.82x [0.70, 0.97]", "top", "below"),
+        Cell("800\n1.00x", "bottom"),
+        Cell("700\n1.20x", below="above"),
+    ]
+    grid = Grid("t", "Rates", "dbms", ["a", "b", "c"], rows=[("a", cells)], notes=["above, below: of the ratio."])
+    drawn = grid_of(grid.data).markup()
+    both = '<td data-mark="top">900 top\n<span data-mark="below">0.82x<i> [0.70, 0.97]</i> below</span></td>'
+    assert both in drawn and '<td data-mark="bottom">800 bottom\n1.00x</td>' in drawn
+    assert '<td>700\n<span data-mark="above">1.20x above</span></td>' in drawn and "above, below: of" in drawn
+    grid.rows = [("a", [Cell("1", "top")] * 3)]
+    assert "above, below" not in grid.markup()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
 
+from ibench_lib.show.kit.chart_text import ASIDE
 from ibench_lib.show.kit.drawing import finish
 from ibench_lib.show.kit.pictures import MOST_POINTS, number, picture_of
 from ibench_lib.show.kit.theme import series
@@ -47,6 +49,28 @@ def test_few_results_share_a_panel_with_their_names_above_it() -> None:
     first = paths(markup)[0]
     assert first.count("M") == 2, "a missing value is a gap"
     assert "var(--line-1," in markup, "a dark screen has a colour of its own"
+
+
+def test_a_crosshair_reads_the_lines_of_each_panel_but_not_its_bands() -> None:
+    bounds = [line(name, [0, 9], meta=ASIDE) for name in ("min", "max")]
+    lines = [*bounds, line("a", [1, None, 3]), line("b", [2, 2, 2], 1, hovertemplate="b &lt;r2>: %{y}<extra></extra>")]
+    meta = {"title": "Title", "time": "l.i1, cached", "what": "inserts/s"}
+    markup = drawn(go.Figure(lines), meta=meta) or ""
+    (read,) = re.findall(r'data-from="0" data-to="2" data-lines="([^"]*)"', markup)
+    assert json.loads(html.unescape(read)) == [
+        ["inserts/s", "a", [[0, 1], [2, 3]]],
+        ["inserts/s", "b <r2>", [[0, 2], [1, 2], [2, 2]]],
+    ]
+    assert "data-lines" not in (drawn(go.Figure(lines)) or ""), "not every axis has seconds"
+
+
+def test_hovering_names_the_run_and_the_units() -> None:
+    run = line("a", [1, 2], mode="lines+markers", hovertemplate="a r2: %{y}<extra></extra>")
+    titles = re.findall(r"<title>([^<]*)</title>", drawn(go.Figure([run])) or "")
+    assert titles == ["a r2, inserts/s", "a r2: 1 inserts/s, 0 seconds", "a r2: 2 inserts/s, 1 seconds"]
+    bars = go.Figure([go.Bar(x=["l.x"], y=[10], name=name) for name in ("a", "b")])
+    titles = re.findall(r'<tr title="([^"]*)">', drawn(bars) or "")
+    assert titles == ["a: 10 inserts/s", "b: 10 inserts/s"]
 
 
 def test_texts_at_points_do_not_lie_on_each_other() -> None:

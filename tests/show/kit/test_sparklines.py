@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.show.kit.display import Html
-from ibench_lib.show.kit.sparklines import ALONE_PX, MOST, WIDTH_PX, sparklines
+from ibench_lib.show.kit.sparklines import MOST, sparklines
 from tests.shared import lake_of
 from tests.synthetic import Run
 
@@ -30,12 +31,15 @@ def drawn(post: Selection) -> ElementTree.Element:
 
 
 def numbers(shape: ElementTree.Element, *names: str) -> list[float]:
-    return [float(shape.attrib[name]) for name in names]
+    return [float(shape.attrib[name].rstrip("%")) for name in names]
 
 
 def points(figure: ElementTree.Element) -> list[list[float]]:
-    (line,) = figure.findall(".//polyline")
-    return [[float(number) for number in pair.split(",")] for pair in line.attrib["points"].split()]
+    """Its points: % of the width of the plot, pixels from above."""
+    (box,) = [svg for svg in figure.iter("svg") if svg.find("polyline") is not None]
+    left, _, wide, _ = map(float, box.attrib["viewBox"].split())
+    pairs = (pair.split(",") for pair in box[0].attrib["points"].split())
+    return [[100 * (float(x) - left) / wide, float(y)] for x, y in pairs]
 
 
 @pytest.mark.slow
@@ -49,8 +53,8 @@ def test_a_dip_is_a_band_where_the_line_falls_with_its_cause() -> None:
     (median,) = figure.findall(".//line[@class='one']")
     assert len(inside) == 3 and min(inside) > numbers(median, "y1")[0], "y grows downwards"
     assert [text.text for text in figure.findall(".//text[@fill]")] == ["unexplained"]
-    svg = figure.find("svg")
-    assert svg is not None and svg.attrib["width"] == str(ALONE_PX)
+    svg = figure.find("div/div/svg")
+    assert svg is not None and svg.attrib["width"] == "100%" and float(svg.attrib["height"]) < 120
     assert svg.attrib["aria-label"].endswith("; unexplained at 9 s")
     assert "more run" not in "".join(whole.itertext())
 
@@ -67,9 +71,21 @@ def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() ->
     assert "6 more runs below." in "".join(whole.itertext())
     short, long = (points(figure) for figure in figures)
     assert len(short) == 10 and len(long) == 20 and short[0][0] == long[0][0]
-    assert max(x for x, _ in short) < WIDTH_PX / 2 + 46, "half of the axis"
+    assert 45 < max(x for x, _ in short) < 50 < 95 < max(x for x, _ in long), "half of the axis"
     assert short[0][1] < long[0][1], "twice the rate"
     assert [len(figure.findall(".//rect")) for figure in figures] == [0, 1]
+
+
+@pytest.mark.slow
+def test_a_crosshair_reads_the_second_the_rate_its_unit_and_the_run() -> None:
+    figures = drawn(post_of(DIPPED, replace(DIPPED, repeat=2, minute=1, stall=()))).findall(".//figure")
+    assert [figure.attrib["data-time"] for figure in figures] == ["l.i1, cached"] * 2
+    read = [json.loads(figure.find("div/div").attrib["data-lines"]) for figure in figures]  # type: ignore[union-attr]
+    assert [line[:2] for (line,) in read] == [["inserts/s", "system.slow r1"], ["inserts/s", "system.slow r2"]]
+    (((_, _, dipped),), ((_, _, even),)) = read
+    assert dict(dipped)[10.5] == 0 < dict(even)[10.5] < dict(dipped)[2.5], "as the dips in the data"
+    plot = figures[0].find("div/div")
+    assert plot is not None and (plot.attrib["data-from"], plot.attrib["data-to"]) == ("0", "20")
 
 
 @pytest.mark.slow

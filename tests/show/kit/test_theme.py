@@ -40,6 +40,7 @@ def test_texts_have_the_contrast_of_aa_and_lines_that_of_graphics(screen: str) -
     texts += [(f"{name}-ink", name) for name in of if f"{name}-ink" in of]
     texts += [("ink", name) for name in ("tint", "warning", "frame", "kernel", "nameless", "hit")]
     texts += [("quiet", ground) for ground in ("tint", "good", "bad", "status", "classic-good", "classic-bad")]
+    texts += [("quiet", ground) for ground in ("top", "bottom", "above", "below", "classic-top", "classic-bottom")]
     texts += [("link", "tint")]
     weak = [(text, ground) for text, ground in texts if contrast(of[text], of[ground]) < 4.5]
     # The palest of Okabe and Ito's lines are 2.3 on white; each has a name next to it.
@@ -50,9 +51,10 @@ def test_texts_have_the_contrast_of_aa_and_lines_that_of_graphics(screen: str) -
 
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("kind", BLIND)
-def test_better_and_worse_look_different_whatever_cones_are_missing(kind: str, screen: str) -> None:
-    good, bad = (lab(COLOURS[name][SCREENS[screen]], BLIND[kind]) for name in ("good-ink", "bad-ink"))
-    assert np.linalg.norm(good - bad) > 20
+@pytest.mark.parametrize("marks", [("good", "bad"), ("top", "bottom"), ("above", "below")])
+def test_marks_look_different_whatever_cones_are_missing(marks: tuple[str, str], kind: str, screen: str) -> None:
+    one, other = (lab(COLOURS[f"{name}-ink"][SCREENS[screen]], BLIND[kind]) for name in marks)
+    assert np.linalg.norm(one - other) > 20
 
 
 def test_a_light_colour_says_which_dark_one_it_is() -> None:

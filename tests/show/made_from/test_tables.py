@@ -70,6 +70,23 @@ def test_config_table_has_a_row_for_each_of_many() -> None:
     assert few.of("sync_binlog") == ["1", *["not set"] * 4]
 
 
+def test_setups_in_which_the_same_options_differ_share_a_table() -> None:
+    lines = [
+        {"setup": setup, "base": "my.a", "dbms": "my.b", "dbms_position": 2, "option": "sync_binlog",
+         "base_value": "1", "value": value, "origin": f"a.cnf:{place}"}
+        for place, (setup, value) in enumerate((("t1", "0"), ("t16", "0"), ("t32", "100")))
+    ]  # fmt: skip
+    declared = ib.config_table.shown  # type: ignore[attr-defined]
+
+    def titles(count: int) -> list[str]:
+        shown = ib.each(pl.DataFrame(lines[:count]), ib.config_table, **declared)
+        return [item.title for item in shown.items if isinstance(item, Grid)]
+
+    assert titles(1) == ["Options that differ from my.a in t1"]
+    assert titles(2) == ["Options that differ from my.a in t1 and t16"]
+    assert titles(3) == ["Options that differ from my.a in t1 and t16", "Options that differ from my.a in t32"]
+
+
 def test_gaps_table_names_an_older_run_that_completed() -> None:
     whole = Run()
     failed = Run(minute=1, status="failed", failed_step="l.x", steps=("l.i0",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -66,3 +67,27 @@ def test_they_are_told_by_themselves() -> None:
     lists = asked("purge_lag_at_step_end", *PAIR, other)
     assert set(lists["dbms"]) == {"system.maria"}, "who has no history list misses none"
     assert set(asked("purge_lag_series", *PAIR, other, points=9)["dbms"]) == {"system.maria"}
+
+
+@pytest.mark.parametrize("base", ["system.many", "system.maria"])
+def test_no_sentence_speaks_of_dead_rows_and_of_a_history_list(base: str) -> None:
+    """One is an estimate of rows, the other counts transactions: nothing that is said of get_min mixes them either."""
+    slow = (0.001, 0.001, 0.002, 3.0)
+    runs = [
+        *(replace(run, get_min_s=slow, steps=("l.i0", "l.x", "l.i1", "qr100")) for run in PAIR),
+        Run("maria", minute=2, get_min_s=(0.001, 0.001, 0.001, 0.2), history_list=(10, 20, 30_000, 5)),
+    ]
+    asked_of = {name: asked(name, *runs) for name in ("get_min", "purge_lag_at_step_end", "dead_rows_at_step_end")}
+    said = [
+        *ib.purge_lag_statements(asked_of["purge_lag_at_step_end"]),
+        *ib.dead_rows_statements(asked_of["dead_rows_at_step_end"]),
+        *ib.mvcc_gc_statements(asked_of["get_min"], asked_of["purge_lag_at_step_end"], base),
+        *ib.get_min_statements(asked_of["get_min"]),
+        *ib.get_min_dead_rows_statements(asked("get_min_dead_rows", *runs)),
+    ]
+    text = " ".join(said)
+    assert "dead rows" in text and "history list" in text, "there is something of both"
+    assert [one for one in said if "dead rows" in one and ("history list" in one or "maria" in one)] == []
+    assert [
+        one for one in said if "history list" in one and re.search(r"many \([^)]*history|few \([^)]*history", one)
+    ] == []

@@ -45,6 +45,25 @@ def test_a_cell_is_relative_to_the_base_of_its_own_build() -> None:
 
 
 @pytest.mark.slow
+def test_ratios_of_single_runs_are_ranked_by_the_thresholds() -> None:
+    runs = [
+        Run(config, build=build, minute=place, queries=queries)
+        for place, (build, config, queries) in enumerate(
+            [("maria", "base", 4000), ("maria", "f1", 2000), ("mysql", "base", 8000), ("mysql", "f1", 8000)]
+        )
+    ]
+    post = choose(lake_of(*runs), "demo")
+    (table,) = by_build(post).items
+    assert isinstance(table, Grid)
+    found = Parsed(table)
+    assert found.of("qr100, queries/s: maria") == ["800", "0.50x below"]
+    assert found.of("qr100, queries/s: mysql") == ["1,600\n2.00x above", "1.00x"]
+    assert any(row[0].startswith("above, below: ") for row in found.rows)
+    (plain,) = by_build(post, ranks=False).items
+    assert isinstance(plain, Grid) and Parsed(plain).of("qr100, queries/s: maria") == ["800", "0.50x"]
+
+
+@pytest.mark.slow
 def test_one_build_or_one_base_for_all_has_no_such_table() -> None:
     assert by_build(chosen(only=4000)).items == ()
     assert by_build(chosen("maria.base", base=4000, f1=2000)).items == ()

@@ -24,6 +24,9 @@ def test_one_second_panels_share_both_axes() -> None:
     assert list(total.y) == [2500.0] * 20
     assert len(traces(figure, "client 1")) == len(traces(figure, "client 2")) == 3
     worst = ib.max_response_chart(inserts)
+    for chart, what in ((figure, "inserts/s"), (worst, "max insert response (ms)")):
+        assert chart.layout.meta["width"] == "full" and chart.layout.meta["what"] == what
+        assert chart.layout.meta["time"] == "l.i1, cached", "one crosshair for the charts of a step"
     (total,) = traces(worst, "all clients, system.cy10a")
     assert list(total.y) == [2.0] * 10
 

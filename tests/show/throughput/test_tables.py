@@ -20,9 +20,10 @@ from tests.synthetic import Run, answer, three_configurations
 pytestmark = pytest.mark.lake
 
 
-def test_the_published_table_is_drawn_without_marks_because_it_has_one_run() -> None:
-    """18 configurations in nine steps."""
+def test_the_published_table_has_the_marks_of_its_authors() -> None:
+    """18 configurations in nine steps: the rank of each figure, and whether its ratio is above 1.05 or below 0.95."""
     published = golden("published_20m_absolute.csv")
+    missed = {(row["dbms"], row["step"]) for row in golden("published_20m_inserts.csv") if row["failed"] == "yes"}
     names, steps = (list(dict.fromkeys(row[key] for row in published)) for key in ("dbms", "step"))
     frame = pl.DataFrame(
         [
@@ -30,7 +31,8 @@ def test_the_published_table_is_drawn_without_marks_because_it_has_one_run() -> 
                 "setup": "20m", "dbms": row["dbms"], "dbms_position": names.index(row["dbms"]), "repeat": 1,
                 "run_status": "complete", "step_id": steps.index(row["step"]), "step": row["step"],
                 "step_status": "complete", "rate_label": "queries/s" if row["step"].startswith("q") else "inserts/s",
-                "throughput": float(row["value"]), "sla_failed": False, "duration_s": None,
+                "throughput": float(row["value"]), "sla_failed": (row["dbms"], row["step"]) in missed,
+                "duration_s": None,
             }
             for row in published
         ]
@@ -41,22 +43,43 @@ def test_the_published_table_is_drawn_without_marks_because_it_has_one_run() -> 
     of_base = {row["step"]: int(row["value"]) for row in published if row["dbms"] == names[0]}
     for row in published:
         shown, value = drawn[row["dbms"]][steps.index(row["step"])], int(row["value"])
-        relative = "" if row["dbms"] == names[0] else f"\n{factor_text(value / of_base[row['step']])}x"
-        assert shown == f"{value:,}{relative}", row
+        percent = round(100 * value / of_base[row["step"]])
+        word = " above" if percent > 105 else " below" if percent < 95 else ""
+        relative = "" if row["dbms"] == names[0] else f"\n{factor_text(value / of_base[row['step']])}x{word}"
+        failed = " (target missed)" if (row["dbms"], row["step"]) in missed else ""
+        rank = "" if row["cell"] == "middle" else f" {row['cell']}"
+        assert shown == f"{value:,}{failed}{rank}{relative}", row
+    assert not any("faster" in cell or "slower" in cell for row in table.rows for cell in row)
+    assert any(row[0].startswith("top, bottom: ") for row in table.rows)
 
 
 def test_a_cell_has_the_throughput_and_below_it_the_ratio_to_the_base() -> None:
     frame = asked("step_throughput", *three_configurations())
     table = Parsed(ib.throughput_table(frame, "system.cy10a"))
-    assert table.of("system.cy10a (base)") == ["2,000", "10,000", "5,000", "1,000"]
-    assert table.of("system.cy10ap1") == ["2,000\n1.00x", "10,000\n1.00x", "5,000\n1.00x", "500\n0.50x"]
-    assert table.of("system.cy10ap1lag") == ["2,000\n1.00x", "10,000\n1.00x", "2,500\n0.50x", "1,000\n1.00x"]
+    assert table.of("system.cy10a (base)") == ["2,000", "10,000", "5,000 top", "1,000 top"]
+    assert table.of("system.cy10ap1") == [
+        *("2,000\n1.00x", "10,000\n1.00x", "5,000 top\n1.00x", "500 bottom\n0.50x below"),
+    ]
+    assert table.of("system.cy10ap1lag") == [
+        *("2,000\n1.00x", "10,000\n1.00x", "2,500 bottom\n0.50x below", "1,000 top\n1.00x"),
+    ]
     assert {"col", "row"} <= set(table.scopes) <= {"col", "colgroup", "row"}
-    for note in ("One run, noise unknown.", "its ratio to the base. With one run nothing is marked."):
+    for note in ("One run, noise unknown.", "A rank is no difference", "above, below: over 1.05 or under 0.95"):
         assert any(note in row[0] for row in table.rows)
     alone = Parsed(ib.throughput_table(frame))
-    assert alone.of("system.cy10ap1") == ["2,000", "10,000", "5,000", "500"]
+    assert alone.of("system.cy10ap1") == ["2,000", "10,000", "5,000 top", "500 bottom"]
     assert not any("base" in row[0] for row in alone.rows)
+    plain = Parsed(ib.throughput_table(frame, "system.cy10a", ranks=False))
+    assert plain.of("system.cy10ap1")[3] == "500\n0.50x"
+    assert any("With one run nothing is marked." in row[0] for row in plain.rows)
+
+
+@pytest.mark.slow
+def test_ranks_are_shown_of_repeats_if_they_are_asked_for() -> None:
+    frame = asked("step_throughput", *pairs_of_runs())
+    table = Parsed(ib.throughput_table(frame, "system.cy10a", ranks=True))
+    assert re.fullmatch(r"504 bottom\n0\.50x \[0\.\d\d, 0\.\d\d\] below", table.of("system.b")[3])
+    assert not any("slower" in cell for row in table.rows for cell in row)
 
 
 @pytest.mark.slow

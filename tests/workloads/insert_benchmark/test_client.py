@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ibench_lib.client.driver import StatementError
 from ibench_lib.client.shared import SharedNumber
 from ibench_lib.workloads.insert_benchmark.client import make_role
 from tests.fakes.offline import Offline
@@ -47,6 +48,45 @@ def test_a_point_querier_takes_the_smallest_key_from_its_deleter_and_reads_only_
         deleter.next_statement()
     assert [probe.name for probe in deleter.late_probes] == ["min_reread"]
     assert 800 <= min(ids()) < 803, "what the deleter has read again counts at once"
+
+
+class PostgresTable(Table):
+    """Says what planning costs, as PostgreSQL does; one of version 12 does not know all options."""
+
+    family = "postgres"
+
+    def __init__(self, low: int | None = None, *, version: int = 15) -> None:
+        super().__init__(low)
+        self._version = version
+
+    @staticmethod
+    def prepared(text: str) -> bytes:
+        """As a text: no test completes it."""
+        return text.encode()
+
+    def text(self, query: str) -> str:
+        self.asked.append(query)
+        if "BUFFERS" not in query:
+            return '[{"Plan": {}, "Planning Time": 1.5}]'
+        if self._version == 12:
+            raise StatementError("22023", "EXPLAIN option BUFFERS requires ANALYZE")
+        planning = '"Planning": {"Shared Hit Blocks": 40, "Shared Read Blocks": 2}'
+        return f'[{{"Plan": {{}}, {planning},\n "Planning Time": 1.5}}]'
+
+
+@pytest.mark.parametrize(("version", "blocks"), [(12, None), (15, 42)])
+def test_a_deleter_asks_what_planning_its_first_delete_costs_after_the_smallest_key(
+    version: int, blocks: int | None
+) -> None:
+    table = PostgresTable(700, version=version)
+    smallest, plan = make_role(spec(role="deleter"), table).probe()  # type: ignore[arg-type]
+    assert (smallest.name, plan.name, plan.seconds, plan.result) == ("get_min", "plan_delete", 0.0015, blocks)
+    assert "min(" in table.asked[0] and ">= 700 ORDER" in table.asked[-1]
+
+
+def test_nothing_is_asked_of_prepared_deletes_which_are_not_planned_each_time() -> None:
+    deleter = make_role(spec(role="deleter", protocol="prepared"), PostgresTable(700))  # type: ignore[arg-type]
+    assert [probe.name for probe in deleter.probe()] == ["get_min"]
 
 
 def test_the_keys_of_an_empty_table_are_none() -> None:

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ibench_lib.client.driver import Connection
 from ibench_lib.client.external import RunningProgram, target
-from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.sysbench import steps
 from ibench_lib.workloads.sysbench.client import Sysbench
@@ -26,9 +26,10 @@ class Place(NamedTuple):
     box: Sandbox
     address: dict[str, Any]
     connection: Connection
+    driver: str = DRIVER
 
     def counted(self) -> Counter[str]:
-        """What the server has executed so far, by its own counters."""
+        """What a server of MySQL's family has executed so far, by its own counters."""
         rows = self.connection.fetch(b"\x03SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Com\\_%'")
         return Counter({str(name or b"", "ascii"): int(value or 0) for name, value in rows})
 
@@ -45,7 +46,7 @@ class Place(NamedTuple):
         step = steps.plan(chosen, SETUP.model_copy(update={"seconds": seconds}), 1.0)[number]
         spec = steps.spec(chosen, step, steps.workers(chosen, step)[0], number)
         rows: list[dict[str, Any]] = []
-        driven = RunningProgram(Sysbench(spec, target(DRIVER, self.address, "b")), spec.operations[0], rows.append)
+        driven = RunningProgram(Sysbench(spec, target(self.driver, self.address, "b")), spec.operations[0], rows.append)
         if driven.program.ready:
             driven.connect()
         if driven.error is None:

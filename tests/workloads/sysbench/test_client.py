@@ -18,7 +18,7 @@ from ibench_lib.workloads.sysbench.microbenchmarks import OURS
 from tests.workloads.sysbench.test_options import options
 from tests.workloads.sysbench.test_steps import SETUP
 
-HERE = Target(database="d", user="u", socket="/tmp/s", password="secret")
+HERE = Target(database="d", user="u", family="mysql", socket="/tmp/s", password="secret")
 
 
 @pytest.fixture(autouse=True)
@@ -152,13 +152,13 @@ def test_the_password_is_on_no_command_line() -> None:
     assert {"--range-size=10", "--skip-trx=on", "--threads=1", "--time=10", "--tables=2", "--table-size=1000"} <= {
         *program.argv
     }
-    remote = made(2, Target(database="d", user="u", host="h", port=3307, password="secret"))
+    remote = made(2, Target(database="d", user="u", family="mysql", host="h", port=3307, password="secret"))
     (config,) = (word.removeprefix("--config-file=") for word in remote.argv if word.startswith("--config-file="))
     assert Path(config).read_text().endswith("mysql-host=h\nmysql-port=3307\n")
 
 
 def test_a_password_cannot_become_an_option_of_its_own() -> None:
-    odd = Target(database="d", user="u", socket="/tmp/s", password="secret\nmysql-db=other")
+    odd = Target(database="d", user="u", family="mysql", socket="/tmp/s", password="secret\nmysql-db=other")
     with pytest.raises(CannotDrive) as caught:
         made(2, odd)
     assert str(caught.value).startswith("mysql-password has a line break") and "secret" not in str(caught.value)
@@ -166,7 +166,7 @@ def test_a_password_cannot_become_an_option_of_its_own() -> None:
 
 @pytest.mark.parametrize("number", [0, 2], ids=["prepare", "test"])
 def test_a_server_that_is_reached_by_tls_is_never_spoken_to_in_the_clear(number: int) -> None:
-    remote = Target(database="d", user="u", host="db.example.com", port=3306, certificate="/etc/ca.pem")
+    remote = Target(database="d", user="u", family="mysql", host="db.example.com", port=3306, certificate="/etc/ca.pem")
     with pytest.raises(CannotDrive, match="the server is reached by TLS"):
         made(number, remote)
 
@@ -174,6 +174,7 @@ def test_a_server_that_is_reached_by_tls_is_never_spoken_to_in_the_clear(number:
 def test_the_tables_are_of_the_engine_that_is_asked_for() -> None:
     assert "--mysql-storage-engine=rocksdb" in made(0, engine="rocksdb").argv
     assert "--mysql-storage-engine=innodb" in made(0).argv
+    assert "--db-driver=mysql" in made(0).argv
 
 
 def test_a_bin_becomes_the_one_that_holds_its_middle() -> None:

@@ -160,11 +160,11 @@ def test_an_option_that_no_script_has_ends_an_experiment_before_it_starts(
 @pytest.mark.usefixtures("sysbench")
 def test_a_script_that_cannot_make_tables_of_the_engine_ends_it_too(tmp_path: Path) -> None:
     with pytest.raises(HostUnfit) as caught:
-        require_program(workload.find("sysbench"), chosen(tmp_path, MINE, engine="rocksdb"))
+        require_program(workload.find("sysbench"), chosen(tmp_path, MINE, engine="rocksdb"), "mysql")
     assert caught.value.what.startswith("mine.lua has no option mysql-storage-engine")
     able = MINE.replace("= { first", '= { mysql_storage_engine = {"engine", "innodb"}, first')
     (folder := tmp_path / "able").mkdir()
-    require_program(workload.find("sysbench"), chosen(folder, able, engine="rocksdb"))
+    require_program(workload.find("sysbench"), chosen(folder, able, engine="rocksdb"), "mysql")
 
 
 @pytest.mark.slow

@@ -52,6 +52,7 @@ def test_tables_are_prepared_again_after_a_test_that_changes_their_rows() -> Non
 def test_names_that_are_no_step_have_no_kind() -> None:
     names = ("prepare.1", "prepare.", "prepare.t1", "oltp_read_only", "oltp_read_only.t", "t4", "load")
     assert [steps.kind_of(name) for name in names] == [None] * len(names)
+    assert steps.kind_of("tpcc.t4") == "test", "a test of others that is known by its name"
 
 
 def test_each_step_has_a_seed_of_its_own_and_a_specification_that_is_plain_data() -> None:

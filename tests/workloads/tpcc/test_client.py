@@ -11,8 +11,8 @@ import pytest
 
 from ibench_lib.errors import WorkerFailed
 from ibench_lib.runner.worker_state import WorkerState
-from ibench_lib.workloads.tpcc.client import Terminal, index_statements
-from ibench_lib.workloads.tpcc.waits import KEYING_S
+from ibench_lib.workloads.tpcc.client import Terminal
+from ibench_lib.workloads.tpcc.mix import KEYING_S
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
 from tests.faults import Victim
 from tests.workloads.tpcc.warehouse import Warehouse, options, setup, step_of
@@ -124,10 +124,3 @@ def test_lost_connections_end_the_step_and_bound_what_is_unknown(warehouse: Ware
     finally:
         warehouse.recount()
     assert [name for name in warehouse.broken(FULL, setup()) if "condition" in name] == []
-
-
-def test_an_indexer_has_every_set_that_falls_to_its_process() -> None:
-    details = {"sets": 3, "processes": 2, "engine": "innodb", "foreign_keys": "none", "indexes": "all"}
-    first, second = (index_statements(details, client) for client in (1, 2))
-    assert {statement.split()[2][-1] for statement in first} == {"1", "3"}
-    assert {statement.split()[2][-1] for statement in second} == {"2"}

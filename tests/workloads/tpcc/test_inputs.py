@@ -7,7 +7,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from ibench_lib.workloads.tpcc.inputs import DECK, TYPES, UNUSED_ITEM, Inputs, Size
+from ibench_lib.workloads.tpcc.inputs import UNUSED_ITEM, Inputs, Size
+from ibench_lib.workloads.tpcc.mix import DECK, TYPES
 from ibench_lib.workloads.tpcc.nurand import Constants
 
 DRAWN = 8_000

@@ -16,7 +16,8 @@ import pytest
 from ibench_lib.client.driver import CHANGED, ROWS, StatementError
 from ibench_lib.workloads.tpcc import inputs, profiles
 from ibench_lib.workloads.tpcc.client import Terminal
-from ibench_lib.workloads.tpcc.inputs import TYPES, UNUSED_ITEM, Inputs, Size
+from ibench_lib.workloads.tpcc.inputs import UNUSED_ITEM, Inputs, Size
+from ibench_lib.workloads.tpcc.mix import TYPES
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.profiles import PROFILES, Profile
 from ibench_lib.workloads.tpcc.transactions import Delivery, _middle, money, sql_of

@@ -43,8 +43,8 @@ def test_published_figures_alone_are_shown_as_published(imported: Workspace) -> 
     table = Parsed(ib.notpm_table(frame, base=XTRADB))
     cells = {row[0]: row[1:] for row in table.rows}
     # "it is only about 12% worse than with logs on separate partition", "about 88% worse than all files on FusionIO"
-    assert cells["xtradb-1.0.6-9.all_on_fusionio (published)"][0] == "23,038\n0.88x"
-    assert cells["xtradb-1.0.6-9.all_on_raid10 (published)"][0] == "2,874\n0.11x"
+    assert cells["xtradb-1.0.6-9.all_on_fusionio (published)"][0] == "23,038 top\n0.88x below"
+    assert cells["xtradb-1.0.6-9.all_on_raid10 (published)"][0] == "2,874 bottom\n0.11x below"
     assert cells["innodb-5.1.42.logs_on_raid10 (published)"][0].startswith("9,439\n0.")
     head = say(post, ib.run_statements).markup
     assert (

@@ -1,7 +1,7 @@
 import pytest
 
 from ibench_lib.errors import ExperimentError
-from ibench_lib.workloads.tpcc.population import (
+from ibench_lib.workloads.tpcc.parts import (
     STATEMENTS_OF_DISTRICT,
     STATEMENTS_OF_FIRST_DISTRICT,
     STATEMENTS_OF_ITEM_PART,

@@ -41,3 +41,10 @@ def test_myrocks_has_one_index_a_statement_and_indexes_text_of_a_binary_collatio
 def test_rows_of_a_loaded_warehouse() -> None:
     assert tables.loaded_rows(1, 1) == 100_000 + 1 + 10 * (1 + 3 * 3_000 + 900) + 300_000 + 100_000
     assert tables.loaded_rows(2, 3) == 2 * (100_000 + 3 * (tables.loaded_rows(1, 1) - 100_000))
+
+
+def test_an_indexer_has_every_set_that_falls_to_its_process() -> None:
+    details = {"sets": 3, "processes": 2, "engine": "innodb", "foreign_keys": "none", "indexes": "all"}
+    first, second = (tables.index_statements(details, client) for client in (1, 2))
+    assert {statement.split()[2][-1] for statement in first} == {"1", "3"}
+    assert {statement.split()[2][-1] for statement in second} == {"2"}

@@ -18,7 +18,7 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.role import Role, Transaction, TransactionRole
 from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.client import Terminal
-from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.mix import TYPES
 from ibench_lib.workloads.tpcc.profiles import PROFILES, STANDARD
 from ibench_lib.workloads.tpcc.transactions import NewOrder, Payment, money, sql_of
 from ibench_lib.workloads.tpcc.workload import WORKLOAD

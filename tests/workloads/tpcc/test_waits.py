@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ibench_lib.workloads.tpcc.inputs import DECK, TYPES
-from ibench_lib.workloads.tpcc.waits import KEYING_S, THINK_S, Waits, mean_s
+from ibench_lib.workloads.tpcc.mix import KEYING_S, THINK_S, TYPES
+from ibench_lib.workloads.tpcc.waits import Waits
 
 
 def test_keying_is_fixed_and_thinking_is_exponential_up_to_ten_times_its_mean() -> None:
@@ -25,8 +25,3 @@ def test_one_thinks_about_the_last_transaction_and_keys_the_next() -> None:
         waited.append(waits.before("new_order"))
         waits.before("stock_level")
     assert np.mean(waited) / 1e9 == pytest.approx(18 + 5, rel=0.02)
-
-
-def test_the_mean_is_that_of_the_deck() -> None:
-    assert mean_s(DECK) == pytest.approx(20.7, abs=0.01)
-    assert mean_s([0, 0, 0, 1, 0]) == 7.0

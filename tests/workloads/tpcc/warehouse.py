@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pymysql
 
 from ibench_lib import paths
+from ibench_lib.client.driver import Connection, connect, family_of
 from ibench_lib.client.many import ManyLoad
 from ibench_lib.client.many import Terminal as Place
-from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role
 from ibench_lib.runner.step import StepResult, run_step
@@ -58,6 +58,8 @@ class Warehouse:
     `sums` are the checksums of the tables after the load.
     """
 
+    driver: ClassVar[str] = "ibench_lib.client.mysql.connection"
+
     box: Sandbox
     address: Address
     rows: dict[str, int] = field(default_factory=dict)
@@ -67,7 +69,7 @@ class Warehouse:
         """Load a database, the work of its client processes one after another. Returns the ledger."""
         self.ask(f"CREATE DATABASE {database}", None)
         rows = dict.fromkeys(WORKLOAD.tables(options, setup), 0)
-        for statement in WORKLOAD.prepare(options, setup, "mysql"):
+        for statement in WORKLOAD.prepare(options, setup, family_of(self.driver)):
             self.ask(statement, database)
         for table, added in self._send("load", database, options, setup).items():
             rows[table] += added
@@ -92,8 +94,8 @@ class Warehouse:
         return [row[1] for row in self.ask(f"CHECKSUM TABLE {', '.join(names(1))}", database)]
 
     @contextmanager
-    def connected(self, database: str = DATABASE) -> Any:
-        connection = Connection(self.address.arguments(), database, 60.0)
+    def connected(self, database: str | None = DATABASE) -> Any:
+        connection = connect(self.driver, self.address.arguments(), database, 60.0)
         try:
             yield connection
         finally:
@@ -135,7 +137,7 @@ class Warehouse:
         result = run_step(
             workers=[(worker, WORKLOAD.spec(options, step, worker, 3)) for worker in WORKLOAD.workers(options, step)],
             operations={operation.name: operation for operation in WORKLOAD.operations},
-            driver="ibench_lib.client.mysql.connection",
+            driver=self.driver,
             address=self.address.arguments(),
             database=DATABASE,
             server_alive=self.box.alive,
@@ -167,7 +169,7 @@ def opened(build: Build, folder: Path) -> Sandbox:
 
 
 def load_with(
-    roles: list[Role], connections: list[Connection], operations: tuple[str, ...], statements: int
+    roles: Sequence[Role], connections: Sequence[Connection], operations: tuple[str, ...], statements: int
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The loop of many connections in this process: its totals, and the rows of its seconds."""
     seconds: list[dict[str, Any]] = []

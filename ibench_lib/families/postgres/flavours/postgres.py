@@ -14,7 +14,7 @@ from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.errors import RunFailed
-from ibench_lib.families.postgres import options
+from ibench_lib.families.postgres import options, shared_memory
 from ibench_lib.families.postgres.driver import Connection
 from ibench_lib.families.postgres.option_file import POSTGRES_CONF
 from ibench_lib.server_figures import FigurePlaces
@@ -84,7 +84,7 @@ class PostgreSQL(Flavour):
     root_options: tuple[str, ...] | None = None
     superuser = "ibench"
     small: tuple[Option, ...] = (Option("shared_buffers", str(_LEAST_BUFFERS), "inspection"),)
-    clean_stop: tuple[str, ...] = ("CHECKPOINT",)
+    clean_stop: tuple[str, ...] = ("VACUUM (ANALYZE, INDEX_CLEANUP ON)", "CHECKPOINT")
     settling = Settling(
         table="VACUUM (ANALYZE, INDEX_CLEANUP ON) {table}",
         then=("CHECKPOINT",),
@@ -156,6 +156,9 @@ class PostgreSQL(Flavour):
         except ConnectionLost:
             return False
         return True
+
+    def free_memory(self, datadir: Path, wait_s: float = 0.0) -> None:
+        shared_memory.free(datadir, wait_s)
 
     def plugins(self, engine: str) -> list[str]:
         """None of its own. What another engine would need, no build has: then a message says so."""

@@ -5,6 +5,8 @@
   const LEAST_PX = 0.5; // what is narrower is not drawn; it is in its caller, and in the search
   const THIN_PX = 3; // what is narrower has no room for a gap, and is an element only where it has the focus
   const TEXT_PX = 24;
+  const PAPER_PX = 690; // A4 and US letter with the margins of post.css
+  const papers = []; // of each graph that is drawn: draws it as wide as the paper, or as the screen
   const SVG = "http://www.w3.org/2000/svg";
   const EACH = -1, TOGETHER = -2; // instead of the number of a thread group
   if (!("DecompressionStream" in window)) return; // an old browser: the tables stay
@@ -163,7 +165,9 @@
     const keys = "Arrow keys move, Enter zooms in, Esc shows everything, / searches.";
     const wide = exact ? "Width: CPU microseconds per operation." : "Width: samples.";
     const changes = two ? " + more and − less in B, where the interval of the change excludes 0." : "";
-    figure.querySelector(".drawn").append(bar, told, tree, make("p", { class: "key" }, `${wide}${changes} ${keys}`));
+    const onPaper = make("p", { class: "key paper" }); // nothing there says what was chosen, and no key works
+    const key = make("p", { class: "key" }, `${wide}${changes} ${keys}`);
+    figure.querySelector(".drawn").append(bar, told, onPaper, tree, key);
 
     function width(one) {
       if (state.show === "more") return one.more;
@@ -258,9 +262,16 @@
       });
     }
 
-    let drawnPx = 0;
+    function shown() {
+      if (!two) return "";
+      if (state.show === "A" || state.show === "B") return `Drawn: ${state.show}, ${data.sides["AB".indexOf(state.show)].name}. `;
+      return `Drawn: what is ${state.show} in B than in A. `;
+    }
+
+    let drawnPx = 0, paperPx = 0;
     function draw(focus = false) {
-      drawnPx = tree.clientWidth || 690;
+      drawnPx = paperPx || tree.clientWidth || PAPER_PX;
+      onPaper.textContent = `${shown()}${wide}${changes}`;
       drawn.clear();
       boxes.clear();
       slivers.length = 0;
@@ -398,6 +409,10 @@
         draw();
       }
     }).observe(tree);
+    papers.push((px) => {
+      paperPx = px;
+      draw();
+    });
     draw();
   }
 
@@ -414,5 +429,9 @@
     ready.set(figure, await unpack(figure.querySelector("script")));
     watcher.observe(figure);
   });
-  window.addEventListener("beforeprint", () => figures.forEach(show));
+  window.addEventListener("beforeprint", () => {
+    figures.forEach(show);
+    papers.forEach((draw) => draw(PAPER_PX));
+  });
+  window.addEventListener("afterprint", () => papers.forEach((draw) => draw(0)));
 })();

@@ -55,3 +55,29 @@ def get_min_chart(frame: pl.DataFrame) -> go.Figure:
         text = "queries that took 0 seconds are not on this scale"
         figure.add_annotation(text=text, x=0, y=1.02, xref="paper", yref="paper", showarrow=False, xanchor="left")
     return finish(figure, f"Seconds of get_min, {frame['setup'][0]}", x=None, y="time of the query")
+
+
+@answers("get_min_dead_rows", "No query was timed next to dead rows.")
+def get_min_dead_rows_chart(frame: pl.DataFrame) -> go.Figure:
+    """Time of get_min over the dead rows before it (`get_min_dead_rows`), both on log scales: a point for each step.
+
+    Points of several runs are medians. No dead row is drawn as one.
+    """
+    figure = go.Figure()
+    known = frame.filter(pl.col("get_min_s") > 0, pl.col("dead_rows").is_not_null(), step_status="complete")
+    for label, position, rows in dbms_of(known):
+        colour, dash = theme.series(position)
+        of_steps = rows.group_by("step").agg(pl.col("dead_rows", "get_min_s").median()).sort("dead_rows", "step")
+        figure.add_scatter(
+            x=[max(value, 1.0) for value in numbers(of_steps["dead_rows"], 0)],
+            y=numbers(1e3 * of_steps["get_min_s"], 3),
+            text=[inert(step) for step in of_steps["step"]],
+            mode="lines+markers+text",
+            textposition="top center",
+            name=inert(label),
+            line={"color": colour, "dash": dash, "width": 2},
+        )
+    where = f", {frame['setup'][0]}" if len(frame) else ""
+    finish(figure, f"get_min by dead rows{where}", x="dead rows before the step", y="get_min (ms)")
+    figure.update_xaxes(type="log", rangemode="normal")
+    return figure.update_yaxes(type="log")

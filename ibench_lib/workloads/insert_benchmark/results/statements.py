@@ -1,7 +1,8 @@
 """Sentences for the Insert Benchmark only: what was run, and how long the query for the smallest key takes.
 
 What was run: clients, tables, and the work of each step, for each setup. The query, get_min: which configurations take
-over ten times as long as the fastest, how their times compare with the base, and how much history purge had left.
+over ten times as long as the fastest, how their times compare with the base, and how much history purge had left. Where
+old row versions are dead rows, each server is compared with itself: before and after they piled up, and after vacuum.
 """
 
 from __future__ import annotations
@@ -11,20 +12,38 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.frames import by_position, measured, rows_of
+from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR, Ratio, ratio
 from ibench_lib.ask.bases import Bases, bases
-from ibench_lib.base.wording import count, joined, shortened
+from ibench_lib.base.wording import PROTOCOLS, count, joined, shortened
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.statements import asks, attention, caveats, columns_of, complete, over_ten_times
+from ibench_lib.show.kit.statements import (
+    NOISE_UNKNOWN,
+    asks,
+    attention,
+    caveats,
+    columns_of,
+    complete,
+    over_ten_times,
+    unfinished,
+)
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.wording import OF_TWO_SAID
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""
 
-_PROTOCOLS = {"text": "statements as text", "prepared": "prepared statements"}
+_VACUUMS = "postgres"
+"""The family of servers that is settled by a vacuum."""
+
+_MOST_SETTLED = 6
+"""Results whose time to settle a sentence names."""
+
+_MANY_DEAD = 10_000
+_SLOWER = 2.0
+"""A get_min that takes less than so many times as long is not called slower: it lasts less than a millisecond."""
+
 _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 
 
@@ -78,18 +97,49 @@ def step_statements(planned_work: pl.DataFrame) -> list[str]:
         sizes = _sizes(rows)
         text = f"{', '.join(steps)}: {_step(rows[0], ', '.join(f'{rate:,g}' for rate in rates))}"
         said.append(f"{text}{f'; {sizes}' if sizes else ''}.")
-    settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
-    if settled:
-        waits = {row["settle_s"] for row in planned_work.to_dicts() if row["settle_before"]} - {None}
-        flushed = f"flushed for {joined([f'{wait_s:,.0f} s' for wait_s in sorted(waits)])}" if waits else "flushed"
-        said.append(
-            f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
-            f"dirty pages are {flushed}."
-        )
+    said += _settled([row for row in planned_work.to_dicts() if row["settle_before"]])
     held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
     if held:
         said.append(f"During {joined(list(dict.fromkeys(held)))}, a transaction with a read view stays open.")
     return said
+
+
+def _settled(rows: list[dict[str, Any]]) -> list[str]:
+    """What is done before the queries, which families do in their own ways; nothing if no run is settled."""
+    if not rows:
+        return []
+    waits = sorted({row["settle_s"] for row in rows} - {None})
+    for_s = joined([f"{wait_s:,.0f} s" for wait_s in waits])
+    families = {family for row in rows for family in row["families"]}
+    ways = []
+    if families != {_VACUUMS}:
+        ways.append(f"statistics are updated and dirty pages are flushed{f' for {for_s}' if waits else ''}")
+    if _VACUUMS in families:
+        where = "on PostgreSQL, " if ways else ""
+        rest = f", then nothing is sent for {for_s}" if waits else ""
+        ways.append(f"{where}tables are vacuumed and a checkpoint writes all pages{rest}")
+    steps = joined(list(dict.fromkeys(row["step"] for row in rows)))
+    return [f"Before {steps} the database is settled: {'; '.join(ways)}."]
+
+
+@asks("settling_times")
+def settling_statements(settling_times: pl.DataFrame) -> list[str]:
+    """How long it took to settle the databases, and what took it: median of the runs. Nothing where none was."""
+    said = []
+    for (setup, step), rows in settling_times.group_by("setup", "step", maintain_order=True):
+        items = [_time_to_settle(rows.filter(pl.col("dbms") == name)) for name in by_position(rows)]
+        more = len(items) - _MOST_SETTLED
+        items = [*items[:_MOST_SETTLED], *([f"and {more} more"] if more > 0 else [])]
+        said.append(f"{setup}: to settle the database before {step} took {'; '.join(items)}.")
+    return said
+
+
+def _time_to_settle(rows: pl.DataFrame) -> str:
+    """Such as: 5.9 s with postgres-18.cx10a (VACUUM 5.2 s, CHECKPOINT 0.7 s)."""
+    kinds = rows.group_by("what").agg(pl.col("position").min(), pl.col("seconds").median()).sort("position")
+    parts = [f"{what} {seconds:,.1f} s" for what, seconds in kinds.select("what", "seconds").rows()]
+    whole = float(median(rows.group_by("run_id").agg(pl.col("seconds").sum())["seconds"].to_list()))
+    return f"{whole:,.1f} s with {rows['dbms'][0]} ({', '.join(parts)})"
 
 
 def _workload(row: dict[str, Any]) -> str:
@@ -101,8 +151,8 @@ def _workload(row: dict[str, Any]) -> str:
     facts = [engine] if engine else []
     if row["data_length"]:
         facts.append(f"{row['data_length'][0]} to {row['data_length'][1]} bytes in column data")
-    if row["protocol"] in _PROTOCOLS and row["transport"] in _TRANSPORTS:
-        facts.append(f"{_PROTOCOLS[row['protocol']]} over {_TRANSPORTS[row['transport']]}")
+    if row["protocol"] in PROTOCOLS and row["transport"] in _TRANSPORTS:
+        facts.append(f"{PROTOCOLS[row['protocol']]} over {_TRANSPORTS[row['transport']]}")
     if row["bulk_load"]:
         facts.append("bulk load in l.i0")
     said += f" ({', '.join(facts)})" if facts else ""
@@ -242,3 +292,93 @@ def _chance(seen: list[Ratio]) -> list[str]:
     if any(ratio.is_range for ratio in seen):
         said.append("Two runs: the brackets hold the range of the ratio (low to high). Their noise is unknown.")
     return [*said, *([OF_TWO_SAID] if any(ratio.p is not None for ratio in seen) else [])]
+
+
+@asks("get_min_dead_rows")
+def get_min_dead_rows_statements(get_min_dead_rows: pl.DataFrame) -> list[str]:
+    """What dead rows do to get_min and to the planning of deletes, and what vacuum does: each server by itself.
+
+    For each server: the step with the most dead rows before it, next to an earlier step with few, and to the first
+    later one that a vacuum has left few for.
+    """
+    done = complete(get_min_dead_rows).filter(pl.col("get_min_s").is_not_null(), pl.col("dead_rows").is_not_null())
+    said = []
+    looked_at = 0
+    for of_setup in done.partition_by("setup", maintain_order=True) if len(done) else []:
+        for name in by_position(of_setup):
+            rows = of_setup.filter(pl.col("dbms") == name)
+            looked_at += 1
+            said += _of_dead_rows(f"{rows['setup'][0]}, {name}", name, rows)
+    if looked_at and not said:
+        said.append(f"Before no step were there more than {_MANY_DEAD:,} dead rows that get_min could meet.")
+    alone = bool(said) and done.group_by("setup", "dbms").agg(pl.col("run_id").n_unique())["run_id"].max() == 1
+    return [*([NOISE_UNKNOWN] if alone else []), *said, *unfinished(get_min_dead_rows)]
+
+
+def _of_dead_rows(where: str, name: str, rows: pl.DataFrame) -> list[str]:
+    """The sentences on one server in one setup; none if it never had many dead rows."""
+    steps = steps_of(rows)
+    dead = {step: median(measured(rows, name, step, "dead_rows")) for step in steps}
+    most = max(steps, key=lambda step: dead[step])
+    place = steps.index(most)
+    few = max(dead[most] / FAR, 1)
+    if dead[most] <= _MANY_DEAD:
+        return []
+    said = []
+    # The tables are empty before the first step of a run.
+    first = rows.filter(pl.col("step_id") == 0)["step"].to_list()
+    earlier = [step for step in steps[:place] if dead[step] <= few and step not in first]
+    text = f"{where}: before {most} there were {_rows(dead[most])}, and get_min took {_took(rows, name, most)}"
+    if earlier:
+        before = min(earlier, key=lambda step: dead[step])
+        text += f"; before {before}, with {_rows(dead[before])}, {_took(rows, name, before)}"
+        found = ratio(measured(rows, name, most, "get_min_s"), measured(rows, name, before, "get_min_s"))
+        slower = found is not None and _clear(rows, name, most, before)
+        text += f": {relative_text(found)} as long" if slower and found else ", which is not clearly longer"
+    said.append(f"{text}.")
+    vacuumed = [step for step in steps[place + 1 :] if dead[step] <= few and _vacuumed(rows, name, most, step)]
+    if vacuumed:
+        faster = "fell to" if _clear(rows, name, most, vacuumed[0]) else "did not clearly fall: it was"
+        said.append(
+            f"{where}: vacuum left {_rows(dead[vacuumed[0]])} before {vacuumed[0]}, and get_min {faster} "
+            f"{_took(rows, name, vacuumed[0])}."
+        )
+    return [*said, *_planning(where, name, rows)]
+
+
+def _planning(where: str, name: str, rows: pl.DataFrame) -> list[str]:
+    """Whether the planner reads more than ten times as many blocks for a delete before one step than before another."""
+    blocks = {
+        step: median(values) for step in steps_of(rows) if (values := measured(rows, name, step, "plan_delete_blocks"))
+    }
+    if not blocks:
+        return []
+    most, least = max(blocks, key=lambda step: blocks[step]), min(blocks, key=lambda step: blocks[step])
+    if blocks[most] <= FAR * max(blocks[least], 1):
+        return []
+    slow, fast = (theme.seconds(median(measured(rows, name, step, "plan_delete_s"))) for step in (most, least))
+    return [
+        f"{where}: to plan a delete, the server read {blocks[most]:,.0f} blocks before {most} ({slow}), and "
+        f"{blocks[least]:,.0f} before {least} ({fast})."
+    ]
+
+
+def _rows(dead: float) -> str:
+    return f"{dead:,.0f} dead rows"
+
+
+def _took(rows: pl.DataFrame, name: str, step: str) -> str:
+    about = caveats(rows_of(rows, name, step))
+    return theme.seconds(median(measured(rows, name, step, "get_min_s"))) + (f" ({', '.join(about)})" if about else "")
+
+
+def _clear(rows: pl.DataFrame, name: str, slow: str, fast: str) -> bool:
+    """Whether get_min was slower in every run, and by more than it varies from one millisecond to the next."""
+    slows, fasts = (measured(rows, name, step, "get_min_s") for step in (slow, fast))
+    return min(slows) > max(fasts) and median(slows) >= _SLOWER * median(fasts)
+
+
+def _vacuumed(rows: pl.DataFrame, name: str, before: str, after: str) -> bool:
+    """Whether the server counted a vacuum between the starts of two steps, in every run."""
+    counts = [{row["repeat"]: row["vacuums"] for row in rows_of(rows, name, step)} for step in (before, after)]
+    return all(counts[1][repeat] > counts[0][repeat] for repeat in counts[0].keys() & counts[1].keys())

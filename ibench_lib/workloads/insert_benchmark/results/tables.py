@@ -12,6 +12,7 @@ import polars as pl
 
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR
+from ibench_lib.metrics import METRICS
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
@@ -70,6 +71,47 @@ def get_min_table(frame: pl.DataFrame) -> Grid:
         grid.rows.append((name, cells))
     grid.notes = [
         f"slow: over {FAR:.0f}x the best of its column, in every run. Each figure is that of the slowest client.",
+        *spread_notes(frame, "get_min_s"),
+    ]
+    return grid
+
+
+@answers("get_min_dead_rows", "No query was timed next to dead rows.", by=["setup", "dbms"])
+def get_min_dead_rows_table(frame: pl.DataFrame) -> Grid:
+    """Dead rows before each step, what get_min took, and what it takes to plan a delete (`get_min_dead_rows`)."""
+    name = frame["dbms"][0]
+    grid = Grid(
+        grid_name(f"get-min-dead-rows.{name}", frame),
+        grid_title(f"get_min next to dead rows, {name}", frame),
+        "before step",
+        ["dead rows", "get_min (ms)", "planning a delete (ms)", "blocks read for it"],
+        words={"bad": "slow"},
+    )
+    milliseconds = frame.with_columns(pl.col("get_min_s", "plan_delete_s") * 1e3)
+    shown = (
+        ("dead_rows", METRICS["hll"].format),
+        ("get_min_s", ",.2f"),
+        ("plan_delete_s", ",.2f"),
+        ("plan_delete_blocks", ",.0f"),
+    )
+    steps = steps_of(frame)
+    medians = [median(values) for step in steps if (values := measured(frame, name, step, "get_min_s"))]
+    limit = FAR * min(medians, default=0.0)
+    for step in steps:
+        rows = rows_of(milliseconds, name, step)
+        cells = [
+            Cell(spread_text(rows, column, spec, any_status=True))
+            if any(row[column] is not None for row in rows)
+            else Cell("-", "status")
+            for column, spec in shown
+        ]
+        values = measured(frame, name, step, "get_min_s")
+        if values and min(values) > limit:
+            cells[1] = Cell(cells[1].text, "bad")
+        grid.rows.append((step, cells))
+    grid.notes = [
+        f"slow: over {FAR:.0f}x the fastest step, in every run. Each figure is that of the slowest client.",
+        "The planner looks for the ends of the keys' range, so it steps over dead rows, too. -: no delete is planned.",
         *spread_notes(frame, "get_min_s"),
     ]
     return grid

@@ -10,6 +10,7 @@ _ENGINES = {"innodb": "InnoDB", "rocksdb": "ROCKSDB"}
 
 NO_UNIQUE_CHECKS = "SET SESSION unique_checks = 0"
 BULK_LOAD_ON, BULK_LOAD_OFF = (f"SET SESSION rocksdb_bulk_load = {value}" for value in (1, 0))
+PLANS: tuple[str, ...] = ()
 
 
 def create_table(table: str, engine: str) -> str:

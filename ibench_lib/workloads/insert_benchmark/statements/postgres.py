@@ -9,6 +9,9 @@ from ibench_lib.workloads.insert_benchmark.rows import CLOCK_START
 # A build is refused before it would need them: it has no such engine.
 NO_UNIQUE_CHECKS = BULK_LOAD_ON = BULK_LOAD_OFF = "SELECT 'there is no such setting'"
 
+PLANS: tuple[str, ...] = ("EXPLAIN (FORMAT JSON, SUMMARY, BUFFERS)", "EXPLAIN (FORMAT JSON, SUMMARY)")
+"""What asks for the cost of planning a statement, which follows it. Version 12 refuses the first."""
+
 
 def create_table(table: str, engine: str) -> str:
     """The statements that make a table without secondary indexes: step l.x creates them.

@@ -108,7 +108,9 @@ def counted_statements(linkbench_statements: pl.DataFrame) -> list[str]:
     repeated = known.filter(pl.col("repeats") > 0)
     if len(repeated):
         said.append(f"Repeats after errors sent further statements in {joined(steps_of(repeated))}.")
-    unread = done.filter(pl.col("counted").is_null()).unique(["run_id", "step_id"], maintain_order=True)
+    unread = done.filter(pl.col("counted").is_null(), pl.col("counts_kinds")).unique(
+        ["run_id", "step_id"], maintain_order=True
+    )
     if len(unread):
         items = [
             f"{row['dbms']} r{row['repeat']} in {row['step']} of {row['setup']}"
@@ -118,6 +120,12 @@ def counted_statements(linkbench_statements: pl.DataFrame) -> list[str]:
         said.append(
             f"In {count(len(items), other)} the server's counters were not read both before the first statement "
             f"and after the last one, so they prove nothing: {shortened(items)}."
+        )
+    others = done.filter(~pl.col("counts_kinds"))["dbms"].unique(maintain_order=True)
+    if len(others):
+        said.append(
+            f"{joined(others.to_list())}: the server does not count statements by kind, so it proves none of those "
+            "that the outcomes of operations explain."
         )
     return said
 

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.analysis.frames import by_position, rows_of, steps_of
+from ibench_lib.analysis.ranks import is_ranked
 from ibench_lib.ask.bases import Bases
 from ibench_lib.base.wording import joined
 from ibench_lib.show.kit.answers import answers
@@ -27,19 +28,23 @@ _TIMES = ("p25", "p50", "p75", "p95", "p99", "p999", "max", "mean")
 
 
 @answers("linkbench_summary", "No step to show.")
-def requesters_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
-    """Operations a second by requesters, absolute and relative to the base (`linkbench_summary`)."""
+def requesters_table(frame: pl.DataFrame, base: str | Bases, ranks: bool | None = None) -> Grid:
+    """Operations a second by requesters, absolute and relative to the base (`linkbench_summary`).
+
+    `ranks`: as for `throughput_table`.
+    """
     steps = steps_of(frame)
     title = grid_title("Operations/s by requesters", frame)
     grid = Grid(grid_name("requesters", frame), title, "dbms", steps)
-    cells, ratios = rate_cells(frame, "ops_per_s", ",.0f", base)
+    ranks = is_ranked(frame, ranks)
+    cells, ratios = rate_cells(frame, "ops_per_s", ",.0f", base, ranks)
     for name in by_position(frame):
         grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
     grid.words = RATE_WORDS
     grid.notes = [
         "A step is named after its number of requesters. The step control repeats the first measured step of its run "
         "after all others: control.t4 repeats t4.",
-        *interval_notes(frame, ratios, base),
+        *interval_notes(frame, ratios, base, ranks),
         *mark_notes(frame),
     ]
     return grid

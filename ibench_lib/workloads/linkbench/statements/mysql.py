@@ -6,8 +6,13 @@ it was.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ibench_lib.workloads.linkbench import tables
 from ibench_lib.workloads.linkbench.tables import COLUMNS_OF_LINK, HIDDEN, LINK, LIST_LIMIT, NODE, NODE_TYPE, SHOWN
+
+if TYPE_CHECKING:  # clients import this, and have no use for what reads experiments
+    from ibench_lib.workloads.linkbench.options import Options
 
 create, add_secondary = tables.create, tables.add_secondary
 
@@ -42,3 +47,18 @@ ADD_NODE = f"INSERT INTO {NODE} (type,version,time,data) VALUES ({NODE_TYPE},1,%
 UPDATE_NODE = f"UPDATE {NODE} SET version=2,time=%d,data=x'%b' WHERE id=%d AND type={NODE_TYPE}"
 DELETE_NODE = f"DELETE FROM {NODE} WHERE id=%d AND type={NODE_TYPE}"
 GET_NODE = f"SELECT id,type,version,time,data FROM {NODE} WHERE id=%d"
+
+
+def why_not(options: Options) -> str | None:
+    """Why the options of an experiment do not apply to such servers; None if they do."""
+    return None
+
+
+def before_load(nodes: int) -> str | None:
+    """A statement that each loading process sends first; None if the server needs none."""
+    return None
+
+
+def of_load(text: bytes) -> bytes:
+    """An INSERT of the load, as it is."""
+    return text

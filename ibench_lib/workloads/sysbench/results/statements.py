@@ -63,7 +63,7 @@ def sysbench_counted_statements(sysbench_statements: pl.DataFrame) -> list[str]:
         )
     unread = (
         complete(sysbench_statements)
-        .filter(pl.col("counted").is_null())
+        .filter(pl.col("counted").is_null(), pl.col("counts_kinds"))
         .unique(["run_id", "step_id"], maintain_order=True)
     )
     if len(unread):
@@ -71,6 +71,12 @@ def sysbench_counted_statements(sysbench_statements: pl.DataFrame) -> list[str]:
         said.append(
             f"In {count(len(items), 'step')} the server's counters were not read both before the first statement and "
             f"after the last one, so they prove nothing: {shortened(items)}."
+        )
+    others = complete(sysbench_statements).filter(~pl.col("counts_kinds"))["dbms"].unique(maintain_order=True)
+    if len(others):
+        said.append(
+            f"{joined(others.to_list())}: the server does not count statements by kind, so it proves neither the "
+            "writes nor the transactions of sysbench."
         )
     return said
 

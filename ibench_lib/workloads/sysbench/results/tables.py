@@ -10,6 +10,7 @@ import polars as pl
 
 from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.frames import by_position, rows_of
+from ibench_lib.analysis.ranks import is_ranked
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.kit.answers import answers
@@ -35,16 +36,18 @@ _GROUPED_FROM = 2
 
 
 @answers("sysbench_summary", "No test to show.", by=["threads", "setup"])
-def sysbench_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
+def sysbench_table(frame: pl.DataFrame, base: str | Bases, ranks: bool | None = None) -> Grid:
     """Transactions a second with one number of threads, a row for each test, relative to the base (`sysbench_summary`).
 
-    Below the tests of a group stand the geometric mean, the lowest and the highest of their ratios.
+    Below the tests of a group stand the geometric mean, the lowest and the highest of their ratios. `ranks`: as for
+    `throughput_table`.
     """
     threads, names = frame["threads"][0], by_position(frame)
     title = grid_title(f"Transactions/s with {_threads(threads)}", frame)
     heads = [base_head(name, base) for name in names]
     grid = Grid(grid_name(f"sysbench.t{threads}", frame), title, "test", heads)
-    cells, ratios = rate_cells(frame, "tps", ",.0f", base)
+    ranks = is_ranked(frame, ranks)
+    cells, ratios = rate_cells(frame, "tps", ",.0f", base, ranks)
     has_groups = False
     for group, tests in tests_by_group(frame).items():
         for test, step in tests:
@@ -61,7 +64,7 @@ def sysbench_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
             if has_groups
             else []
         ),
-        *interval_notes(frame, ratios, base),
+        *interval_notes(frame, ratios, base, ranks),
         *mark_notes(frame),
     ]
     return grid

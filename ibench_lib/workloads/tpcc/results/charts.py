@@ -50,4 +50,5 @@ def _lines(frame: pl.DataFrame, column: str, title: str, unit: str, decimals: in
             line={"color": colour, "dash": dash, "width": 2},
         )
     where = f"{frame['step'][0]}, {frame['setup'][0]}" if len(frame) else ""
-    return finish(figure, f"{title}, {where}", x="seconds of the step", y=unit, zero=True)
+    shown = f"{title}, {where}"
+    return finish(figure, shown, x="seconds of the step", y=unit, zero=True, time=where, what=f"{title}, {unit}")

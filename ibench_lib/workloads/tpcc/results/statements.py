@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from statistics import median
 from typing import Any
 
@@ -9,7 +10,7 @@ import polars as pl
 
 from ibench_lib.analysis.frames import by_position, measured, rows_of
 from ibench_lib.ask.bases import Bases, bases
-from ibench_lib.base.wording import count, joined, shortened
+from ibench_lib.base.wording import capital, count, joined, shortened
 from ibench_lib.show.kit.statements import (
     NOT_RECORDED,
     asks,
@@ -31,6 +32,30 @@ def tpcc_statements(tpcc_workload: pl.DataFrame, checks: pl.DataFrame) -> list[s
     """The size and the rules of each setup, and the verdict of the checks."""
     said = [_size(row) for row in tpcc_workload.to_dicts()]
     return [*dict.fromkeys(said), *_verdicts(tpcc_workload, checks)]
+
+
+@asks("tpcc_workload")
+def deck_statements(tpcc_workload: pl.DataFrame) -> list[str]:
+    """How a terminal chooses its transactions, in the setups of which that is known.
+
+    They are those that our client ran: its runs have the weights of the types, and imported ones have not.
+    """
+    setups: dict[str, list[str]] = {}
+    for row in tpcc_workload.filter(pl.col("weights").is_not_null()).to_dicts():
+        weights = row["weights"]
+        shares = joined([f"{name} ({weight})" for name, weight in zip(_TYPES, weights, strict=True)])
+        if any(deviation.get("what") == "types" for deviation in json.loads(row["deviations"])):
+            text = f"draws the type of each transaction on its own, with these weights: {shares}"
+        else:
+            text = f"goes through a shuffled deck of {sum(weights)} transactions: {shares}"
+        setups.setdefault(f"each terminal is a connection, and {text}.", []).append(row["setup"])
+    if len(setups) == 1 and tpcc_workload["weights"].null_count() == 0:
+        return [capital(text) for text in setups]
+    return [f"{joined(list(dict.fromkeys(names)))}: {text}" for text, names in setups.items()]
+
+
+_TYPES = ("new order", "payment", "order status", "delivery", "stock level")
+_DECK = (10, 10, 1, 1, 1)
 
 
 def compared_new_orders(tpcc_summary: pl.DataFrame) -> str:
@@ -177,7 +202,7 @@ def _size(row: dict[str, Any]) -> str:
         facts.append("only the secondary indexes that statements use")
     if row["home"] == "fixed":
         facts.append("each terminal has a warehouse of its own")
-    if row["weights"] not in (None, [10, 10, 1, 1, 1]):
+    if row["weights"] not in (None, list(_DECK)):
         facts.append(f"decks of {'/'.join(map(str, row['weights']))}")
     if row["think_time"]:
         facts.append(f"keying and think times {row['think_time']:g} times those of TPC-C")

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.analysis.frames import by_position, is_least, measured, rows_of
+from ibench_lib.analysis.ranks import is_ranked
 from ibench_lib.ask.bases import Bases
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
@@ -33,15 +34,19 @@ _LAST_BUCKET = 10
 
 
 @answers("tpcc_summary", "No step to show.", by=["step", "setup"])
-def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
-    """New orders per minute of each dbms in one step, absolute and relative to the base (`tpcc_summary`)."""
+def notpm_table(frame: pl.DataFrame, base: str | Bases, ranks: bool | None = None) -> Grid:
+    """New orders per minute of each dbms in one step, absolute and relative to the base (`tpcc_summary`).
+
+    `ranks`: as for `throughput_table`.
+    """
     step = frame["step"][0]
     columns = ["NOTPM", "NOTPM committed", "transactions/s", "repeats per 1000", "growth (bytes)"]
     grid = Grid(
         grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
     )
     compared = compared_new_orders(frame)
-    rates, ratios = rate_cells(frame, compared, ",.0f", base)
+    ranks = is_ranked(frame, ranks)
+    rates, ratios = rate_cells(frame, compared, ",.0f", base, ranks)
     others = (("notpm", ",.0f"), ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f"))
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
@@ -54,7 +59,7 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
         "NOTPM is not tpmC: nothing here was audited.",
         "growth is how much the database's files grew in the step, per committed new order. Files grow by up to 4 MiB "
         "at a time, so no figure is shown for a step with fewer than 10,000 new orders per set of tables.",
-        *interval_notes(frame, ratios, base),
+        *interval_notes(frame, ratios, base, ranks),
         *mark_notes(frame),
     ]
     return grid

@@ -87,6 +87,9 @@ class LineDB(Flavour):
             return False
         return True
 
+    def free_memory(self, datadir: Path, wait_s: float = 0.0) -> None:
+        """It leaves none."""
+
     def plugins(self, engine: str) -> list[str]:
         return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 NO_UNIQUE_CHECKS = BULK_LOAD_ON = BULK_LOAD_OFF = "SELECT 'there is no such setting'"
+PLANS = ()
 
 
 def create_table(table: str, engine: str) -> str:

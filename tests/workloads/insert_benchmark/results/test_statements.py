@@ -89,6 +89,52 @@ def test_sentences_of_one_setup_say_which_server_each_is_of(workspace: Workspace
     assert theirs.startswith("cached with pg.cy10a and io_bound: 2 clients, each with its own table (10 to 20 bytes ")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flavours", "settle_s", "said"),
+    [
+        (("mysql", "mariadb"), 61.0, "statistics are updated and dirty pages are flushed for 61 s."),
+        (("postgres",), None, "tables are vacuumed and a checkpoint writes all pages."),
+        (
+            ("mysql", "postgres"), 61.0,
+            "statistics are updated and dirty pages are flushed for 61 s; on PostgreSQL, tables are vacuumed and a "
+            "checkpoint writes all pages, then nothing is sent for 61 s.",
+        ),
+    ],
+)  # fmt: skip
+def test_each_family_is_settled_in_its_own_way(
+    workspace: Workspace, flavours: tuple[str, ...], settle_s: float | None, said: str
+) -> None:
+    def settled(manifest: dict[str, Any]) -> None:
+        query = step("qr100", "query", seconds=5.0, rate=100.0, settle_before=True, settle_s=settle_s)
+        manifest["workload"] = FULL | {"resolved_steps": [query]}
+
+    runs = [Run(build=flavour, flavour=flavour, minute=minute) for minute, flavour in enumerate(flavours)]
+    made_of(workspace, *runs, change=settled)
+    assert spoken(workspace, ib.step_statements)[-1] == f"Before qr100 the database is settled: {said}"
+
+
+@pytest.mark.slow
+def test_the_time_to_settle_is_told_with_what_took_it(workspace: Workspace) -> None:
+    def settled(manifest: dict[str, Any]) -> None:
+        if manifest["cell"]["config"] == "none":
+            return
+        seconds = {1: 2.0, 2: 4.0, 3: 3.0}[manifest["cell"]["repeat"]]
+        actions = {"VACUUM (ANALYZE) pi1": seconds, "VACUUM (ANALYZE) pi2": 1.0, "CHECKPOINT": 0.5}
+        manifest["settle"] = [
+            {"before_step": "qr100", "action": action, "seconds": took, "result": "done"}
+            for action, took in actions.items()
+        ]
+
+    runs = [Run("a", repeat=repeat, minute=repeat) for repeat in (1, 2, 3)]
+    made_of(workspace, *runs, Run("none", minute=9), change=settled)
+    assert spoken(workspace, ib.settling_statements) == [
+        "cached: to settle the database before qr100 took 4.5 s with system.a (VACUUM 4.0 s, CHECKPOINT 0.5 s)."
+    ]
+    assert spoken(workspace, ib.settling_statements, dbms=["*.none"]) == []
+    assert spoken(workspace, ib.settling_statements, steps=["l.i1"]) == []
+
+
 def test_get_min_far_from_the_base_is_told_with_what_purge_had_left() -> None:
     seconds = frame_of("get_min_s", "qr", base=[0.4, 0.5, 0.3], quick=[0.003, 0.004, 0.003], alike=[0.1, 0.2, 0.3])
     before = frame_of("history_list_length", base=[9000, 11000, 10000], quick=[6, 4, 38], alike=[5, None, 5])

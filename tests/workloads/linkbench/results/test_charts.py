@@ -17,7 +17,9 @@ pytestmark = pytest.mark.lake
 def test_tables_and_chart_show_every_dbms(lake: Any) -> None:
     summary = answer(lake, "linkbench_summary")
     rows = {row[0]: row for row in Parsed(ib.requesters_table(summary, base="system.a")).rows}
-    assert rows["system.a (base)"][1] == "1,000" and rows["system.b"][1].endswith("\n0.50x")
+    assert rows["system.a (base)"][1] == "1,000 top" and rows["system.b"][1].endswith(" bottom\n0.50x below")
+    plain = {row[0]: row for row in Parsed(ib.requesters_table(summary, base="system.a", ranks=False)).rows}
+    assert plain["system.b"][1].endswith("\n0.50x")
     fair = {row[0]: row for row in Parsed(ib.requester_fairness_table(summary.filter(step="t4"))).rows}
     assert fair["system.b"][1:5] == ["4", "400", "400", "400"]
     operations = answer(lake, "linkbench_operations").filter(dbms="system.b", step="t4")

@@ -66,6 +66,10 @@ def test_the_servers_count_is_held_against_the_outcomes(lake: Any, workspace: Wo
     )
     (none,) = ib.counted_statements(unread.with_columns(counted=pl.lit(None, pl.Int64)))
     assert none.startswith("In 6 steps the server's counters were not read")
+    (none,) = ib.counted_statements(
+        unread.with_columns(counted=pl.lit(None, pl.Int64), counts_kinds=pl.lit(False)).filter(dbms="system.a")
+    )
+    assert none.startswith("system.a: the server does not count statements by kind, so it proves none of those")
     write(workspace, Run("c", minute=2), {"t2": 100}, wrong=3)
     said = ib.counted_statements(answer(reader.lake(workspace), "linkbench_statements"))[0]
     assert said.loud and "system.c, t2: the server counted 603 UPDATE, but the outcomes" in said

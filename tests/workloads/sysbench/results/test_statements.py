@@ -10,8 +10,8 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.headline import clients_said
 from ibench_lib.show.kit.statements import Statement
+from ibench_lib.show.kit.what_was_run import clients_said
 from ibench_lib.store import reader
 from tests.synthetic import Run, answer
 from tests.workloads.sysbench.results.runs import PROGRAM, RATES, write
@@ -47,6 +47,19 @@ def test_a_write_that_changes_no_row_is_another_statement_to_sysbench(
     else:
         assert said[0].endswith("that sysbench did. It counts a write that changes no row among the other statements.")
         assert len(said) == 1
+
+
+def test_a_server_that_does_not_count_statements_by_kind_proves_none_and_is_not_called_unread(
+    workspace: Workspace,
+) -> None:
+    write(workspace, Run("a"), {"oltp_write_only.t1": 20})
+    frame = answer(reader.lake(workspace), "sysbench_statements")
+    assert frame["counts_kinds"].to_list() == [True] * 3
+    none = pl.lit(None, pl.Int64)
+    (said,) = ib.sysbench_counted_statements(
+        frame.with_columns(counted=none, unexplained=none, counts_kinds=pl.lit(False))
+    )
+    assert said.startswith("system.a: the server does not count statements by kind, so it proves neither")
 
 
 def test_what_was_run_and_by_which_sysbench(workspace: Workspace) -> None:

@@ -42,8 +42,10 @@ def test_a_rate_makes_times_intended_and_no_histogram_makes_none(workspace: Work
 def test_the_table_has_a_row_for_each_test_and_one_for_several_of_a_group(lake: Any) -> None:
     summary = answer(lake, "sysbench_summary").filter(threads=1)
     rows = {row[0]: row[1:] for row in Parsed(ib.sysbench_table(summary, "system.a")).rows}
-    assert rows["oltp_point_select"][0] == "100" and rows["oltp_point_select"][1].split() == ["200", "2.00x"]
-    assert rows["select_random_points"][1].split() == ["150", "3.00x"]
+    assert rows["oltp_point_select"] == ["100 bottom", "200 top\n2.00x above"]
+    assert rows["select_random_points"][1] == "150 top\n3.00x above"
+    plain = Parsed(ib.sysbench_table(summary, "system.a", ranks=False))
+    assert plain.of("select_random_points")[1] == "150\n3.00x"
     assert rows["all 2 of points"] == ["-", "2.45x\n(2.00 to 3.00)"], "the root of 2 times 3"
     assert not any("of writes" in name for name in rows), "one test is no group"
 

@@ -10,7 +10,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.store.manifest import KindRecord, OperationRecord
 from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.tpcc.checks import CONDITIONS
-from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.mix import TYPES
 from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of, write_checks
 
 KIND = "run"

@@ -20,7 +20,9 @@ def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:
     write(workspace, Run("b", minute=1), [50] * 30)
     lake = reader.lake(workspace)
     rows = {row[0]: row for row in Parsed(ib.notpm_table(answer(lake, "tpcc_summary"), base="system.a")).rows}
-    assert rows["system.a (base)"][1] == "6,000" and rows["system.b"][1] == "3,000\n0.50x"
+    assert rows["system.a (base)"][1] == "6,000 top" and rows["system.b"][1] == "3,000 bottom\n0.50x below"
+    plain = Parsed(ib.notpm_table(answer(lake, "tpcc_summary"), base="system.a", ranks=False))
+    assert plain.of("system.b")[0] == "3,000\n0.50x"
     types = answer(lake, "tpcc_types").filter(dbms="system.b")
     names = [row[0] for row in Parsed(ib.transaction_types_table(types)).rows if len(row) > 1]
     assert names[-5:] == ["new order", "payment", "order status", "delivery", "stock level"]

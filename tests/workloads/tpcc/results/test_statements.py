@@ -11,6 +11,7 @@ import ibench_lib as ib
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
+from tests.places import ROOT
 from tests.show.parsed import Parsed
 from tests.synthetic import BIN_2_S, Run, answer
 from tests.workloads.tpcc.results.runs import KIND, said_of, square, write
@@ -80,6 +81,29 @@ def test_a_page_says_what_paces_the_terminals(workspace: Workspace, more: dict[s
     write(workspace, Run(), [100] * 10, more=more)
     first, *_ = said_of(reader.lake(workspace))
     assert f", {said}); " in first
+
+
+def test_only_terminals_whose_decks_are_known_are_said_to_have_them() -> None:
+    shares = "new order (10), payment (10), order status (1), delivery (1) and stock level (1)"
+    deck = f"shuffled deck of 23 transactions: {shares}"
+    ours = {"setup": "ours", "profile": "standard", "weights": [10, 10, 1, 1, 1], "deviations": "[]"}
+    drawn = {**ours, "setup": "drawn", "profile": "sysbench_tpcc", "deviations": '[{"what": "types", "here": "drawn"}]'}
+    imported = {**ours, "setup": "c16", "profile": "tpcc_mysql", "weights": None}
+
+    def said(*rows: dict[str, Any]) -> list[str]:
+        return ib.deck_statements(pl.DataFrame(rows, schema_overrides={"weights": pl.List(pl.Int64)}))
+
+    assert said(ours) == [f"Each terminal is a connection, and goes through a {deck}."]
+    assert said(ours, imported) == [f"ours: each terminal is a connection, and goes through a {deck}."]
+    assert said(imported) == []
+    (first, second) = said(ours, drawn)
+    assert "deck" in first and second.startswith("drawn: ") and "deck" not in second
+    (weighed,) = said({**ours, "weights": [2, 1, 1, 1, 1]})
+    assert "deck of 6 transactions: new order (2)" in weighed
+
+
+def test_a_notebook_says_nothing_of_decks_by_itself() -> None:
+    assert "deck" not in (ROOT / "notebooks/tpcc.ipynb").read_text().replace("ib.deck_statements", "")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import ibench_lib as ib
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from ibench_lib.workloads.tpcc import profiles
-from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.mix import TYPES
 from tests.show.parsed import Parsed
 from tests.synthetic import BIN_2_S, Run, answer
 from tests.workloads.tpcc.results.runs import KIND, said_of, square, write

@@ -2,7 +2,8 @@
 -- how many the server has counted (Com_*), one row per kind of statement. `unexplained` is the difference. It is 0, or
 -- what attempts have sent that were repeated after an error; of SELECT it contains the statements of ibench's own
 -- collectors. `repeats` is the number of these attempts: each ends with a ROLLBACK. `counted` is NULL where the
--- counters were not read before the step's first statement and after its last one.
+-- counters were not read before the step's first statement and after its last one, and where the server does not count
+-- statements by kind: then counts_kinds is false.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -43,6 +44,11 @@ WITH chosen AS (
     GROUP BY ALL
 ), repeated AS (
     SELECT run_id, step_id, sum(retries) AS repeats FROM ops GROUP BY ALL
+), kinds AS (
+    SELECT k.run_id, bool_or(k.counter = 'com_commit') AS counts_kinds
+    FROM step_counters k SEMI JOIN chosen USING (run_id)
+    WHERE k.source = 'server'
+    GROUP BY k.run_id
 ), expected AS (
     UNPIVOT (SELECT s.*, r.repeats AS com_rollback, r.repeats FROM summed s JOIN repeated r USING (run_id, step_id))
     ON com_select, com_insert, com_update, com_delete, com_begin, com_commit, com_rollback
@@ -52,12 +58,13 @@ SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
     c.client_bound, upper(replace(e.counter, 'com_', '')) AS statement, e.sent::BIGINT AS sent,
     (k.end_value - k.start_value)::BIGINT AS counted, (k.end_value - k.start_value - e.sent)::BIGINT AS unexplained,
-    e.repeats::BIGINT AS repeats
+    e.repeats::BIGINT AS repeats, coalesce(q.counts_kinds, true) AS counts_kinds
 FROM expected e
 JOIN chosen c USING (run_id, step_id)
 LEFT JOIN step_counters k
     ON k.run_id = e.run_id AND k.step_id = e.step_id AND k.source = 'server' AND k.counter = e.counter
     AND k.start_s <= c.start_s AND k.end_s >= c.end_s
+LEFT JOIN kinds q ON q.run_id = e.run_id
 ORDER BY
     min_by(c.step_id, c.repeat) OVER (PARTITION BY c.setup, c.step), c.setup, c.dbms_position, c.repeat,
     list_position(['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'BEGIN', 'COMMIT', 'ROLLBACK'], statement)

@@ -2,8 +2,9 @@
 -- per kind. read: SELECT; write: INSERT, UPDATE and DELETE; other: BEGIN and COMMIT. `unexplained` is the
 -- difference. Of reads it contains the statements of ibench's own collectors. `retries` is the number of transactions
 -- that were sent again: what these had done is counted by the server alone. `counted` is NULL where the counters were
--- not read before the step's first statement and after its last one. test_group: what the test does; a Lua file of the
--- user's ("your own") may send statements that sysbench counts as other, and the server neither as BEGIN nor COMMIT.
+-- not read before the step's first statement and after its last one, and where the server does not count statements by
+-- kind: then counts_kinds is false. test_group: what the test does; a Lua file of the user's ("your own") may send
+-- statements that sysbench counts as other, and the server neither as BEGIN nor COMMIT.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -21,6 +22,11 @@ WITH chosen AS (
     VALUES
         ('read', 'com_select'), ('write', 'com_insert'), ('write', 'com_update'), ('write', 'com_delete'),
         ('other', 'com_begin'), ('other', 'com_commit')
+), kinds AS (
+    SELECT k.run_id, bool_or(n.counter IS NOT NULL) AS counts_kinds
+    FROM step_counters k SEMI JOIN chosen USING (run_id) LEFT JOIN counters n USING (counter)
+    WHERE k.source = 'server'
+    GROUP BY k.run_id
 ), counted AS (
     SELECT c.run_id, c.step_id, n.statement, sum(k.end_value - k.start_value)::BIGINT AS counted
     FROM chosen c
@@ -33,11 +39,12 @@ WITH chosen AS (
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
     c.client_bound, s.statement, s.sent, k.counted, k.counted - s.sent AS unexplained, a.retries,
-    c.test_group
+    c.test_group, coalesce(q.counts_kinds, true) AS counts_kinds
 FROM sent s
 JOIN chosen c USING (run_id, step_id)
 JOIN again a USING (run_id, step_id)
 LEFT JOIN counted k USING (run_id, step_id, statement)
+LEFT JOIN kinds q USING (run_id)
 ORDER BY
     min_by(c.step_id, c.repeat) OVER (PARTITION BY c.setup, c.step), c.setup, c.dbms_position, c.repeat,
     list_position(['read', 'write', 'other'], s.statement)

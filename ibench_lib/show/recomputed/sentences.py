@@ -1,0 +1,94 @@
+"""What an import of others consists of, what it cannot say, and how many published figures it gives again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.analysis.frames import listed
+from ibench_lib.analysis.recomputed import explained_rows
+from ibench_lib.base.wording import NOT_MEASURED, count, joined, shortened
+from ibench_lib.show.kit.statements import asks
+
+
+@asks("imports")
+def archive_statements(imports: pl.DataFrame) -> list[str]:
+    """What was imported from where, which steps have seconds, and what the files do not say, by reason."""
+    if imports.is_empty():
+        return ["Nothing here was imported."]
+    sentences = []
+    for name in listed(imports["experiment"]):
+        runs = imports.filter(pl.col("experiment") == name)
+        files = max(runs["files"].to_list())
+        of_files = f" of {count(files, 'file')}" if files else ""
+        made = f"{count(len(runs), 'run')} with {count(sum(runs['steps'].to_list()), 'step')}"
+        origin = NOT_MEASURED[runs["origin"][0]]
+        sentences.append(f"{name}: {made} from {origin}{of_files}. Source: {joined(listed(runs['source']))}.")
+    logs = imports.filter(pl.col("origin") == "imported")
+    if len(logs):
+        seconds, steps = sum(logs["with_seconds"].to_list()), sum(logs["steps"].to_list())
+        which = "all steps" if seconds == steps else count(seconds, "step") if seconds else "no step"
+        sentences.append(
+            f"The logs have totals and times of each step, and single seconds of {which}. Rates are recomputed from "
+            "counts and times. Nothing was estimated."
+        )
+        sentences += _missing(logs)
+    return sentences
+
+
+@asks("recomputed")
+def recomputed_statements(frame: pl.DataFrame) -> list[str]:
+    """How many published figures are what the files give, and why the others are not."""
+    if frame.is_empty():
+        return []
+    found = explained_rows(frame)
+    statuses = Counter(one.status for one in found)
+    judged = len(found) - statuses["alone"]
+    sentences = []
+    if judged:
+        every = statuses["equal"] == judged
+        equal = ("it is" if judged == 1 else "all are") if every else _are(statuses["equal"])
+        sentences.append(
+            f"Of {count(judged, 'published figure')} with files to recompute them from, {equal} what the files give, "
+            "to the last printed digit."
+        )
+    kinds = Counter(one.kind for one in found if one.status == "explained")
+    for kind, number in kinds.most_common():
+        where = _places(frame, [one.kind == kind for one in found])
+        differ = "1 figure differs" if number == 1 else f"{number:,} figures differ"
+        sentences.append(f"{differ} for a reason that the data prove, {kind}: {where}.")
+    if statuses["unexplained"]:
+        where = _places(frame, [one.status == "unexplained" for one in found])
+        differ = "1 figure differs" if statuses["unexplained"] == 1 else f"{statuses['unexplained']:,} figures differ"
+        sentences.append(f"{differ}, and no known mistake gives what is published: {where}.")
+    if statuses["alone"]:
+        sentences.append(
+            f"{count(statuses['alone'], 'published figure')} cannot be recomputed: no imported run has its step."
+        )
+    return sentences
+
+
+def _are(number: int) -> str:
+    return "1 is" if number == 1 else f"{number:,} are" if number else "no figure is"
+
+
+def _places(frame: pl.DataFrame, chosen: list[bool]) -> str:
+    """The steps with their dbms, shortened."""
+    rows = frame.filter(pl.Series(chosen, dtype=pl.Boolean))
+    steps: dict[str, list[str]] = {}
+    for row in rows.to_dicts():
+        steps.setdefault(row["step"], []).append(row["dbms"])
+    return shortened([f"{step} ({shortened(list(dict.fromkeys(names)), ', ')})" for step, names in steps.items()])
+
+
+def _missing(runs: pl.DataFrame) -> list[str]:
+    """What is NULL in all of these runs, by the reason that the import gives."""
+    given: list[dict[str, Any]] = [json.loads(text or "{}") for text in runs["null_reasons"].to_list()]
+    of_all = {column: why for column, why in given[0].items() if all(one.get(column) == why for one in given)}
+    reasons: dict[str, list[str]] = {}
+    for column, why in of_all.items():
+        reasons.setdefault(why, []).append(column)
+    return [f"Not known: {joined(columns)}, because {why}." for why, columns in reasons.items()]

@@ -1,0 +1,49 @@
+"""How sysbench reaches PostgreSQL: by libpq, which reads environment variables as well."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ibench_lib.client.external import CannotDrive, Target
+from ibench_lib.workloads.sysbench.options import Options
+
+DRIVER, NAME = "pgsql", "PostgreSQL"
+TAKES_ENGINE = None
+
+_SOCKET = re.compile(r"\.s\.PGSQL\.(\d+)")
+
+
+def why_not(options: Options) -> str | None:
+    """Why the options of an experiment do not apply to such servers; None if they do."""
+    if "engine" in options.model_fields_set:
+        return f"engine: {options.engine}: PostgreSQL has no storage engines: leave it out"
+    return None
+
+
+def connection(target: Target) -> tuple[dict[str, object], dict[str, str]]:
+    """The options and the environment with which sysbench reaches a server. Raises CannotDrive.
+
+    The environment says whether to use TLS, because libpq would otherwise take what the server offers. Options of
+    sessions that the user's environment has are left out.
+    """
+    host, port = (target.host, target.port) if target.socket is None else _folder_and_port(Path(target.socket))
+    options: dict[str, object] = {
+        "pgsql-host": host,
+        "pgsql-port": port,
+        "pgsql-user": target.user,
+        "pgsql-password": target.password,
+        "pgsql-db": target.database,
+    }
+    environment = {"PGSSLMODE": "disable", "PGOPTIONS": ""}
+    if target.certificate is not None:
+        environment |= {"PGSSLMODE": "verify-full", "PGSSLROOTCERT": target.certificate}
+    return options, environment
+
+
+def _folder_and_port(socket: Path) -> tuple[str, int]:
+    """Where libpq looks for a socket: it knows a folder, and takes the name from the port."""
+    name = socket.readlink().name if socket.is_symlink() else socket.name
+    if (found := _SOCKET.fullmatch(name)) is None:
+        raise CannotDrive(f"the socket {name} is none that libpq can find: its name has to be .s.PGSQL.PORT")
+    return str(socket.parent), int(found[1])
