@@ -42,13 +42,18 @@ def test_what_cannot_be_run_is_refused_with_file_and_line(tmp_path: Path, old: s
     assert message.startswith(f"{tmp_path}/two.yaml:")
 
 
+MYSQL = (("mariadb", (10, 11, 19)), ("mysql", (8, 0, 33)))
+POSTGRES = (("postgres", (15, 18)), ("postgres", (18, 4)))
+
+
 def test_the_experiments_of_this_repository_load() -> None:
     files = sorted((ROOT / "experiments").glob("*.yaml"))
     assert files
     for path in files:
         loaded = load_experiment(path)
         for cell in loaded.cells():
-            for flavour, release in (("mariadb", (10, 11, 19)), ("mysql", (8, 0, 33))):
+            of_family = POSTGRES if cell.build.startswith("postgres") else MYSQL
+            for flavour, release in of_family:
                 assert loaded.server_config(cell, find(flavour).rules(release)).options
 
 
