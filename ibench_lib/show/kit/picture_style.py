@@ -40,4 +40,5 @@ def notebook_style() -> str:
     light = [f"--{name}:{pair[0]}" for name, pair in COLOURS.items() if name in used]
     dark = [f"--{name}:{pair[1]}" for name, pair in COLOURS.items()]
     tokens = f":is({_ROOTS}){{color:var(--ink);{';'.join(sizes + light)}}}{_DARK} :is({_ROOTS}){{{';'.join(dark)}}}"
-    return f"<style>{tokens}@scope ({_ROOTS}){{{_AGAINST}{picture_style()}}}</style>"
+    # Rules name these elements, and a rule in a scope is for what is inside of its root: so that is their parent.
+    return f"<style>{tokens}@scope (:has(> :is({_ROOTS}))){{{_AGAINST}{picture_style()}}}</style>"

@@ -12,14 +12,14 @@ from ibench_lib.show.kit.picture_style import notebook_style, picture_style
 def test_an_output_of_a_notebook_has_each_token_that_its_rules_use() -> None:
     style = notebook_style()
     used = set(re.findall(r"var\(--([\w-]+)\)", style))
-    light, dark = re.findall(r":is\([^)]*\)\{([^}]*)\}", style)
+    light, dark = re.findall(r":is\([^)]*\)\{([^}]*)\}", style.partition("@scope")[0])
     assert used <= set(re.findall(r"--([\w-]+):", light)) and len(used) > 8
     assert f"--line-1:{theme.COLOURS['line-1'][1]}" in dark and "--line-1" not in light
     assert style.count("<style>") == style.count("</style>") == 1 and picture_style() in style
 
 
 def test_no_rule_of_an_output_reaches_the_rest_of_a_notebook() -> None:
-    _, scope, rules = notebook_style().partition("@scope (.headline, .strips, .picture){")
+    _, scope, rules = notebook_style().partition("@scope (:has(> :is(.headline, .strips, .picture))){")
     assert scope and rules.removesuffix("</style>").endswith("}")
     depth = 0
     for letter in rules.removesuffix("</style>")[:-1]:
