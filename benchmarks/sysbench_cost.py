@@ -105,7 +105,7 @@ class Bench:
     def plain(self, test: str) -> Figures:
         """sysbench by itself, with the options of the wrapper."""
         program, _ = self.program(test, 1)
-        script = program.environment["SYSBENCH_TEST_FILE"]
+        script = program.environment["SYSBENCH_TEST_FILE"] or ""
         argv = [script if word == str(EVENTS) else word for word in program.argv]
         with tempfile.TemporaryFile("w+") as out:
             process = subprocess.Popen(tethered(argv), stdout=out, stderr=subprocess.STDOUT)

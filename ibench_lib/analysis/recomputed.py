@@ -86,10 +86,13 @@ def unit_of(value: float) -> float:
 
 
 def is_printed_as(value: float, published: float) -> bool:
-    """Whether a value, rounded or cut off to the digits of the published figure, is that figure."""
-    unit = unit_of(published)
+    """Whether a value, rounded or cut off to the digits of the published figure, is that figure.
+
+    Zeros at its end may be rounding, but nobody cuts off tens.
+    """
+    unit, cut = unit_of(published), 10.0 ** -decimals_of(published)
     slack = 1e-9 * max(abs(value), unit)
-    return abs(value - published) <= unit / 2 + slack or -slack <= value - published < unit
+    return abs(value - published) <= unit / 2 + slack or -slack <= value - published < cut
 
 
 def explained(figure: Figure) -> Explained:

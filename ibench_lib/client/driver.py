@@ -244,8 +244,10 @@ def connect(
 
 def family_of(driver: str) -> str:
     """The family of servers that a driver speaks to. Raises DriverMissing."""
-    family: str = _module(driver).Connection.family
-    return family
+    of_driver = getattr(_module(driver), "Connection", None)
+    if of_driver is None:
+        raise DriverMissing(f"driver {driver} has no class Connection, which says its family of servers")
+    return str(of_driver.family)
 
 
 class CoreState(NamedTuple):

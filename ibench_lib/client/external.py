@@ -50,7 +50,7 @@ class Program(ABC):
     Attributes
     ----------
     argv : its command line. A password has no place in it: everyone on the host can read it (`Target.option_file`).
-    environment : what is added to the client's environment.
+    environment : what is added to the client's environment; what is None is left out of it.
     ready : the line by which it says that it is connected. It then begins its load when a line comes on its standard
         input, which is the common start of the step. None: it begins when it is started.
     counts : whether it says `IntervalCount` things, all of them exact; else it says `Reading`s.
@@ -58,7 +58,7 @@ class Program(ABC):
     """
 
     argv: Sequence[str]
-    environment: Mapping[str, str] = {}
+    environment: Mapping[str, str | None] = {}
     ready: str | None = None
     counts = False
     at_most_s: float | None = None
@@ -251,9 +251,10 @@ class RunningProgram:
                     os.waitpid(pid, 0)
 
     def _begin(self) -> None:
+        environment: dict[str, str | None] = {**os.environ, **self.program.environment}
         process = self._process = subprocess.Popen(
             tethered(list(self.program.argv)),
-            env={**os.environ, **self.program.environment},
+            env={name: text for name, text in environment.items() if text is not None},
             stdin=subprocess.DEVNULL if self.program.ready is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

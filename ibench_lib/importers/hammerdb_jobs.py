@@ -30,6 +30,7 @@ _QUERIES = {
 _LEAF, _TYPE_OF_PAGE = 0x0D, 100
 # An operation of SQLite's virtual machine takes some 10 ns. A row takes some ten of them.
 _OPERATIONS, _EACH = 50_000_000, 10_000
+_STATEMENT_BYTES = 20_000
 _VALUE_BYTES = 1_000_000
 _TABLES = 1_000
 _ROWS = 500_000
@@ -100,6 +101,7 @@ def _opened(content: bytes) -> sqlite3.Connection:
             database.execute(f"PRAGMA {pragma}")
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
         database.setlimit(sqlite3.SQLITE_LIMIT_VDBE_OP, 10_000)
+        database.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _STATEMENT_BYTES)  # of what makes its tables, too
         database.set_progress_handler(_Budget(_OPERATIONS // _EACH), _EACH)
     except BaseException:
         database.close()

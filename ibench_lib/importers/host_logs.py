@@ -17,6 +17,7 @@ from ibench_lib.importers.importer import Row
 from ibench_lib.importers.lines import LineBlocks
 
 _HOST = re.compile(r"Linux \S+ \(.*\)\s.*\(([1-9]\d{0,4}) CPU\)", re.ASCII)
+_LONGEST_HEAD = 500  # the time that this pattern takes grows with the square of the line
 _NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?", re.ASCII)
 _DEVICE = re.compile(r"[A-Za-z][\w.!/-]{0,60}", re.ASCII)
 _CLOCK = re.compile(r"\d{1,4}[/-]\d\d[/-]\d\d(?:\d\d)?[ T]\d\d:\d\d:\d\d(?: [AP]M|[+-]\d{4})?", re.ASCII)
@@ -102,7 +103,7 @@ def read_iostat(blocks: LineBlocks, *, since_boot: bool = False) -> Iostat:
                 cpu_next = True
             elif cpu_next and all(map(_NUMBER.fullmatch, words)) and len(words) == len(_CPU_NAMES):
                 cpu_next = False
-            elif (found := _HOST.fullmatch(text.strip())) and cpus is None:
+            elif cpus is None and len(text) <= _LONGEST_HEAD and (found := _HOST.fullmatch(text.strip())):
                 cpus = int(found[1])
             elif not _CLOCK.fullmatch(text.strip()):
                 block.damaged = True

@@ -24,7 +24,7 @@ FAMILIES = (
 """With what the name of a build begins, before its number. Any other folder may be called after a host or a person."""
 
 _DBMS = re.compile(rf"(?:x\.|\d+[kmg]\.)?((?:{'|'.join(FAMILIES)})[-_]?\d[\w.-]*\.[\w-]+)", re.ASCII)
-_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-_.]\w+)*", re.ASCII)
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-_.]+[A-Za-z0-9]+)*", re.ASCII)
 _SIZE = re.compile(r"(?:[A-Za-z0-9.-]+_)?(?:(Tier\d+G(?:_[A-Za-z]+\d+)*)(?:[_.].*)?|(BP\d+)(?:\..*)?)", re.ASCII)
 _ENDINGS = re.compile(r"(?:\.pk\d+)?(?:\.(?:tar\.gz|tgz|tar|zip|gz))?$", re.ASCII)
 _OF_HOSTS = {

@@ -37,6 +37,7 @@ def test_the_unit_of_a_figure_is_that_of_its_last_digit(value: float, unit: floa
 def test_a_figure_may_be_rounded_or_cut_off() -> None:
     assert is_printed_as(12_663.75, 12_664.0) and is_printed_as(12_664.99, 12_664.0)
     assert not is_printed_as(12_663.4, 12_664.0) and not is_printed_as(12_665.0, 12_664.0)
+    assert is_printed_as(7451.0, 7500.0) and not is_printed_as(7599.0, 7500.0), "nobody cuts off tens"
     assert is_printed_as(0.0, 0.0)
 
 

@@ -244,7 +244,7 @@ def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
     text = build_post(params_file(workspace, notebook="compare", notes={}, parameters=PARAMETERS), workspace).read_text(
         encoding="utf-8"
     )
-    assert text.count("There is no run yet, so there is nothing to compare.") == 10
+    assert text.count("There is no run yet, so there is nothing to compare.") == 9
     assert 'class="grid' not in text and "<figure" not in text
     write_runs(workspace, Run())
     wrong = {**PARAMETERS, "a": "system.cy10"}

@@ -167,6 +167,13 @@ def driven(script: str, seconds: float | None = None) -> tuple[RunningProgram, l
     return program, rows
 
 
+def test_a_variable_that_is_none_does_not_reach_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGSERVICE", "dev")
+    monkeypatch.setattr(Script, "environment", {"PGSERVICE": None, "ADDED": "4"})
+    _, rows = driven("echo 1 ${PGSERVICE:+100}${ADDED}")
+    assert sum(row["ops"] for row in rows) == 4
+
+
 LINES = "echo 1 10; echo 2 20;"
 
 
@@ -264,13 +271,19 @@ class Endless(Script):
 make_program = Endless
 
 
+class Connection:
+    """Of this module as a driver: no program here reaches a server."""
+
+    family = "none"
+
+
 @pytest.mark.slow
 def test_a_stop_ends_the_program_and_keeps_what_it_said() -> None:
     spec = {
         "module": "tests.client.test_external", "role": "program", "client": 1, "number": 0, "operations": ["update"],
         "statements": None, "seconds": None, "tick_ns": None, "timeout_s": 60, "seed": 1, "drives": True,
     }  # fmt: skip
-    told = {"spec": spec, "driver": "json", "address": {}, "database": "d"}
+    told = {"spec": spec, "driver": spec["module"], "address": {}, "database": "d"}
     process = subprocess.Popen(
         python_module("ibench_lib.client.external"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": python_path()},

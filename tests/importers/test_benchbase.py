@@ -89,7 +89,8 @@ def test_windows_of_five_seconds_become_no_seconds(tmp_path: Path) -> None:
     (run,) = read(tmp_path, summary_json=summary(ten))
     assert not list(rows_of(run, "ops")) and run.resolution_s is None and only(run, "workers")["ops"] == 230
     assert remarks(run) == [
-        f"{BASE}.results.Delivery.csv:1: its windows are of 5 s: it has no seconds, only the totals of its summary"
+        f"{BASE}.results.Delivery.csv:1: its windows are of 5 s: it has no seconds, only the totals of its summary",
+        f"{BASE}.summary.json:1: 6 of 230 requests failed or were rolled back: they are counted, too",
     ]
 
 
@@ -127,6 +128,15 @@ def test_a_summary_alone_has_totals_and_other_files_need_one(tmp_path: Path) -> 
         (summary(**{"Benchmark Type": "ycsb"}), "it is of 'ycsb', which ibench does not have"),
         (summary(**{"Throughput (requests/second)": 5.0}), "its throughput is not that of its requests and its time"),
         (summary(**{"Elapsed Time (nanoseconds)": "4"}), "its time or its requests are no numbers"),
+        (summary(**{"Measured Requests": 10**400}), "its time or its requests are no numbers"),
+        (
+            summary(**{"Throughput (requests/second)": 10**400}),
+            "its throughput is not that of its requests and its time",
+        ),
+        (
+            summary(**{"Throughput (requests/second)": float("nan")}),
+            "its throughput is not that of its requests and its time",
+        ),
         (summary(terminals="many"), "it does not say how many terminals it had"),
         (summary()[:-3], "it is no valid JSON"),
         (summary().replace(f": {LATENCY_US}", ": " + "[" * 50_000), "it is no valid JSON"),

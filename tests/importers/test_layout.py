@@ -41,6 +41,7 @@ def test_the_innermost_such_folder_counts(folders: list[str], dbms: str | None) 
         (["db7", "8.4.8"], "Tier2G_RW_1th.sysbench.txt", None),
         (["mysql", "10.0.0.7.example.com"], "Tier2G_RW_1th.sysbench.txt", None),
         (["8.4.8"], "Tier2G_RW_1th.sysbench.txt", None),
+        (["mysql", f"8.0{'_a' * 100}!"], "Tier2G_RW_1th.sysbench.txt", None),  # not tried in every way
     ],
 )
 def test_a_folder_of_a_version_in_that_of_a_server_names_the_build(

@@ -26,6 +26,20 @@ def picture(name: str, first: float, group: str = STEP) -> RateOverTime:
     return RateOverTime(name, name, (346, 106), drawn, "line-1", (), "bad", ((46, 346, 90, False),), (), 46, time)
 
 
+def buckets() -> dict[str, Any]:
+    """Two repeats of a result in buckets of 40 s up to 16,000 s, without those from 8,000 to 8,400 s."""
+    starts = [40 * at for at in range(MOST_POINTS + 100) if not 8000 <= 40 * at < 8400]
+    lines = [
+        {
+            "type": "scatter", "mode": "lines", "x": starts, "y": [x + repeat for x in starts], "name": "a",
+            "hovertemplate": f"a r{repeat}: %{{y}}<extra></extra>",
+        }
+        for repeat in (1, 2)
+    ]  # fmt: skip
+    layout = look("Dead rows", x="seconds of the step", time="l.i2, cached", what="dead rows", lasts_s=40.0)
+    return {PLOTLY_MIME: {"data": lines, "layout": {**layout, "height": 200, "xaxis": {"range": [0, 20000]}}}}
+
+
 def chart() -> dict[str, Any]:
     """A chart that needs zoom: a strong line, a pale one, and one that only frames another."""
     seconds = [at / 20 for at in range(MOST_POINTS + 101)]
@@ -69,6 +83,34 @@ def test_it_stands_at_one_second_in_all_charts_of_a_step(opened: Opened) -> None
     page.mouse.move(5, 5)
     page.locator(".second").wait_for(state="hidden")
     assert page.locator(".cross").count() == 0 and opened.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.50199, "10,039.8 s of l.i2, cached; dead rows: a r1 10,000, a r2 10,000"),  # not the next bucket
+        (0.50201, "10,040.2 s of l.i2, cached; dead rows: a r1 10,040, a r2 10,040"),
+        (0.41, "8,200 s of l.i2, cached"),
+        (0.95, "19,000 s of l.i2, cached"),
+    ],
+)
+def test_a_second_has_the_value_of_its_bucket_and_none_where_there_is_none(
+    tmp_path: Path, browser: Browser, share: float, said: str
+) -> None:
+    page = open_page(browser, page_with([buckets()], tmp_path)).page
+    page.locator(".main-svg").first.wait_for(state="attached")
+    page.evaluate(
+        """share => {
+          const plot = document.querySelector('.plot'), axis = plot._fullLayout.xaxis;
+          const box = plot.getBoundingClientRect();
+          plot.dispatchEvent(new PointerEvent('pointermove', {
+            bubbles: true, clientX: box.left + axis._offset + share * axis._length, clientY: box.top + 90,
+          }));
+        }""",
+        share,
+    )
+    page.locator(".second", has_text="s of").wait_for()
+    assert page.locator(".second").inner_text() == said
 
 
 def test_keys_move_it_and_escape_ends_it(opened: Opened) -> None:

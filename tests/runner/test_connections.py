@@ -115,7 +115,7 @@ def test_a_server_that_lowers_the_limit_ends_the_run_before_it_loads(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = loaded(tmp_path, 64)
-    monkeypatch.setattr("ibench_lib.runner.server.require_configured", lambda *_: None)
+    monkeypatch.setattr("ibench_lib.runner.fit.require_configured", lambda *_: None)
     with pytest.raises(ExperimentError, match=r"build system accepts 151 \(as the server says\)"):
         run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
     (run_dir,) = workspace.runs.iterdir()

@@ -122,6 +122,19 @@ def test_throughput_of_a_benchmark_without_names_for_its_rates_is_published_too(
     assert rates["throughput"].to_list() == [333]
 
 
+@pytest.mark.slow
+def test_a_step_that_did_not_end_gives_no_figure(workspace: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "my8021.bp140"
+    folder.mkdir()
+    text = log([100] * 60, rest=0, seconds="60.0011")
+    (folder / "run.log").write_text(text.partition("SQL statistics")[0])
+    import_file(tmp_path, "theirs", "their logs", workspace, setup="small")
+    publish(workspace, "setup,dbms,step,throughput", "small,my8021.bp140,oltp_read_write.t4,100")
+    frame = choose(reader.lake(workspace), "*").ask("recomputed")
+    assert frame["step_status"].to_list() == ["failed"] and frame["recomputed"].to_list() == [None]
+    assert [one.status for one in explained_rows(frame)] == ["alone"]
+
+
 def test_a_lake_without_published_figures_has_none(workspace: Workspace) -> None:
     write_runs(workspace, Run())
     assert choose(reader.lake(workspace), "demo").ask("recomputed").is_empty()

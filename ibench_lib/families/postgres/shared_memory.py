@@ -51,8 +51,11 @@ def free(datadir: Path, wait_s: float = 0.0) -> None:
             time.sleep(_POLL_S)
         if segment is None or segment.attached:
             return
+        number = _list_of(datadir, segment.id)
+        if number is None:
+            return
         with contextlib.suppress(OSError, ValueError, struct.error):  # a damaged list: the segment goes all the same
-            for path in _files_of(datadir, segment.id):
+            for path in _files_of(datadir, number):
                 path.unlink(missing_ok=True)
         _libc().shmctl(segment.id, _RMID, None)
     except (OSError, ValueError):
@@ -80,19 +83,24 @@ def _segment_of(datadir: Path) -> _Segment | None:
     return None
 
 
-def _files_of(datadir: Path, segment: int) -> Iterator[Path]:
-    """The server's files in memory, the one that lists them last; nothing if the segment is of another folder."""
+def _list_of(datadir: Path, segment: int) -> int | None:
+    """The number of the list of the server's files, as the head of a segment says; None if it is of another folder."""
     libc = _libc()
     address = libc.shmat(segment, None, _RDONLY)
     if address in (None, ctypes.c_void_p(-1).value):
-        return
+        return None
     try:
         magic, _, _, _, number, _, device, inode = _HEAD.unpack(ctypes.string_at(address, _HEAD.size))
     finally:
         libc.shmdt(address)
     home = datadir.stat()
-    if magic != _HEAD_MAGIC or (device, inode) != (home.st_dev, home.st_ino):
-        return
+    is_its_own = magic == _HEAD_MAGIC and (device, inode) == (home.st_dev, home.st_ino)
+    return int(number) if is_its_own else None
+
+
+def _files_of(datadir: Path, number: int) -> Iterator[Path]:
+    """The server's files in memory, of the list with a number, which comes last."""
+    home = datadir.stat()
     listing = _owned(number, home.st_uid)
     if listing is None:
         return

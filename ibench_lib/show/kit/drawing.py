@@ -176,14 +176,16 @@ def finish(
     width: Width = "full",
     time: str = "",
     what: str = "",
+    lasts_s: float = 0.0,
 ) -> go.Figure:
     """Give a chart the shared look.
 
     `time`: what charts with one crosshair have in common, such as `l.i1, cached`; `what` is what their lines show.
+    `lasts_s`: for how many seconds from its x on a point holds; 0 for a sample, which is of one moment.
     """
     figure.update_layout(
         title={"text": inert(title), "font": {"size": 15}, "x": 0, "xref": "paper"},
-        meta=_meta(title, width, time, what),
+        meta=_meta(title, width, time, what, lasts_s),
         font={"family": theme.FONT, "size": 12, "color": theme.INK},
         paper_bgcolor="white",
         plot_bgcolor="white",
@@ -207,8 +209,9 @@ def finish(
     return figure
 
 
-def _meta(title: str, width: Width, time: str, what: str) -> dict[str, str]:
-    return {"title": title, "width": width, **({"time": time, "what": what} if time else {})}
+def _meta(title: str, width: Width, time: str, what: str, lasts_s: float) -> dict[str, str | float]:
+    read: dict[str, str | float] = {"time": time, "what": what, "lasts_s": lasts_s} if time else {}
+    return {"title": title, "width": width, **read}
 
 
 def look(
@@ -220,10 +223,11 @@ def look(
     width: Width = "full",
     time: str = "",
     what: str = "",
+    lasts_s: float = 0.0,
 ) -> dict[str, Any]:
     """The layout that `finish` gives to a figure without traces. plotly takes long to make one."""
     shared = _shared_look()
-    meta = _meta(title, width, time, what)
+    meta = _meta(title, width, time, what, lasts_s)
     layout = {**shared, "title": {**shared["title"], "text": inert(title)}, "meta": meta}
     of_x = {"title": {"text": x}, "rangemode": "tozero"} if x else {}
     of_y = {**({"title": {"text": y}} if y else {}), **({"rangemode": "tozero"} if zero else {})}

@@ -420,8 +420,9 @@ def _panel(
 
 def _on_time(lines: Sequence[_Line], of_x: _Scale, meta: dict[str, Any]) -> OnTime:
     """What a crosshair reads of a panel: its lines without what only frames them."""
+    middle = meta["lasts_s"] / 2
     read = [
-        (meta["what"], line.said, tuple((x, y) for x, y in line.points if x is not None and y is not None))
+        (meta["what"], line.said, tuple((x + middle, y) for x, y in line.points if x is not None and y is not None))
         for line in lines
         if line.name not in ("min", "max")
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from datetime import datetime
-from statistics import median
 
 import polars as pl
 
@@ -62,8 +61,8 @@ def _facts(runs: pl.DataFrame, rates: pl.DataFrame, hosts: pl.DataFrame, gaps: p
         ("Runs", _runs(runs)),
         ("Load", joined(clients_said(runs, rates))),
         (_plural("Step", steps), _steps(rates, steps)),
-        ("Measured", _seconds(rates)),
-        (_plural("Host", hosts["runs"].to_list()), _host(hosts)),
+        ("Time", _seconds(rates)),
+        (_plural("Host", hosts["runs"].to_list()), _host(hosts) + _of_some(hosts, runs)),
         ("Missing", _missing(runs, gaps)),
     ]
 
@@ -112,12 +111,16 @@ def _days(first: datetime, last: datetime) -> str:
 
 
 def _steps(rates: pl.DataFrame, steps: Sequence[str]) -> str:
-    """The steps in their order; of few, how long each took: the median, in seconds."""
+    """The steps in their order; of few, how long each took, from the shortest to the longest run, in seconds."""
     if len(steps) > _MOST_STEPS:
         return _named(steps)
     done = complete(rates).drop_nulls("duration_s")
     took = {step: values for step in steps if (values := done.filter(step=step)["duration_s"].to_list())}
-    return joined([f"{step} ({_second(median(took[step]))} s)" if step in took else step for step in steps])
+    return joined([f"{step} ({_range(took[step])} s)" if step in took else step for step in steps])
+
+
+def _range(values: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(_second(end) for end in (min(values), max(values))))
 
 
 def _second(value: float) -> str:
@@ -125,9 +128,9 @@ def _second(value: float) -> str:
 
 
 def _seconds(rates: pl.DataFrame) -> str:
-    """How long all steps of all runs took together."""
+    """How long the completed steps of all runs took together."""
     seconds = float(complete(rates)["duration_s"].sum() or 0)
-    return f"{duration_text(seconds)} in all steps" if seconds >= 1 else ""
+    return f"{duration_text(seconds)} in the completed steps" if seconds >= 1 else ""
 
 
 def _host(hosts: pl.DataFrame) -> str:
@@ -143,6 +146,12 @@ def _host(hosts: pl.DataFrame) -> str:
         parts += [host["filesystem"]] if host["filesystem"] and host["holds_data"] else []
         parts += ["a virtual machine"] if host["hypervisor"] else []
     return ", ".join(parts)
+
+
+def _of_some(hosts: pl.DataFrame, runs: pl.DataFrame) -> str:
+    """Of how many runs this is the host, if others say none."""
+    known = int(hosts["runs"].sum() or 0)
+    return f" ({known} of {count(len(runs), 'run')})" if 0 < known < len(runs) else ""
 
 
 def _missing(runs: pl.DataFrame, gaps: pl.DataFrame) -> str:

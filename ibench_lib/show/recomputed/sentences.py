@@ -9,9 +9,11 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.analysis.frames import listed
-from ibench_lib.analysis.recomputed import explained_rows
+from ibench_lib.analysis.recomputed import Explained, explained_rows
 from ibench_lib.base.wording import NOT_MEASURED, count, joined, shortened
 from ibench_lib.show.kit.statements import asks
+
+_STATUSES = ("equal", "explained", "unexplained", "alone")
 
 
 @asks("imports")
@@ -31,10 +33,7 @@ def archive_statements(imports: pl.DataFrame) -> list[str]:
     if len(logs):
         seconds, steps = sum(logs["with_seconds"].to_list()), sum(logs["steps"].to_list())
         which = "all steps" if seconds == steps else count(seconds, "step") if seconds else "no step"
-        sentences.append(
-            f"The logs have totals and times of each step, and single seconds of {which}. Rates are recomputed from "
-            "counts and times. Nothing was estimated."
-        )
+        sentences.append(f"The logs have single seconds of {which}.")
         sentences += _missing(logs)
     return sentences
 
@@ -44,7 +43,7 @@ def recomputed_statements(frame: pl.DataFrame) -> list[str]:
     """How many published figures are what the files give, and why the others are not."""
     if frame.is_empty():
         return []
-    found = explained_rows(frame)
+    frame, found = _figures(frame)
     statuses = Counter(one.status for one in found)
     judged = len(found) - statuses["alone"]
     sentences = []
@@ -53,7 +52,7 @@ def recomputed_statements(frame: pl.DataFrame) -> list[str]:
         equal = ("it is" if judged == 1 else "all are") if every else _are(statuses["equal"])
         sentences.append(
             f"Of {count(judged, 'published figure')} with files to recompute them from, {equal} what the files give, "
-            "to the last printed digit."
+            "to the last printed digit that is no zero."
         )
     kinds = Counter(one.kind for one in found if one.status == "explained")
     for kind, number in kinds.most_common():
@@ -66,9 +65,20 @@ def recomputed_statements(frame: pl.DataFrame) -> list[str]:
         sentences.append(f"{differ}, and no known mistake gives what is published: {where}.")
     if statuses["alone"]:
         sentences.append(
-            f"{count(statuses['alone'], 'published figure')} cannot be recomputed: no imported run has its step."
+            f"{count(statuses['alone'], 'published figure')} cannot be recomputed: no completed step has what it takes."
         )
     return sentences
+
+
+def _figures(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Explained]]:
+    """A row for each published figure, which may stand next to several runs: that of the run that explains it best."""
+    best: dict[tuple[str, ...], tuple[int, int]] = {}
+    found = explained_rows(frame)
+    keys = frame.select("setup", "dbms", "step", "metric").rows()
+    for place, (key, one) in enumerate(zip(keys, found, strict=True)):
+        best[key] = min(best.get(key, (len(_STATUSES), 0)), (_STATUSES.index(one.status), place))
+    places = sorted(place for _, place in best.values())
+    return frame[places], [found[place] for place in places]
 
 
 def _are(number: int) -> str:

@@ -104,7 +104,7 @@ def step_detail_chart(frame: pl.DataFrame, *, detail: StepDetail, palette: str =
     notes += dip_labels(dips, end_s, 0.2 if several else 0.1, yanchor="top")
     title = f"{alike['step']}, {alike['setup']}: {runs[one['run_id']]}"
     layout = _layout(title, places, end_s, "half" if several else "full")
-    layout["meta"] |= {"time": f"{alike['step']}, {alike['setup']}", "what": ""}
+    layout["meta"] |= {"time": f"{alike['step']}, {alike['setup']}", "what": "", "lasts_s": 0.0}
     drawing.layout.update({**layout, "shapes": dip_bands(dips, palette), "annotations": notes})
     return drawing
 

@@ -105,7 +105,8 @@ def _panels(
     if frame["rate_mean"].drop_nulls().is_empty():
         return _no_full_second(frame, title)
     names, middle = by_position(frame), _middle_runs(frame, steadiness)
-    layout = _layout(title, len(names), where, what)
+    lasts_s = float(frame["bucket_s"].max() or 0)  # type: ignore[arg-type]
+    layout = _layout(title, len(names), where, what, lasts_s)
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
@@ -200,9 +201,9 @@ def _visible(values: pl.Series, decimals: int) -> int:
     return max(min(decimals, 3 - math.floor(math.log10(most))), 0) if most > 0 else decimals
 
 
-def _layout(title: str, rows: int, where: str, what: str) -> dict[str, Any]:
+def _layout(title: str, rows: int, where: str, what: str, lasts_s: float) -> dict[str, Any]:
     """The shared look with panels from the top to the bottom, whose axes all show the same ranges."""
-    layout = look(title, zero=True, time=where, what=what)
+    layout = look(title, zero=True, time=where, what=what, lasts_s=lasts_s)
     of_x, of_y = {**layout["xaxis"], "rangemode": "tozero"}, layout["yaxis"]
     for row, height in enumerate(_spans(rows, min(0.12, 0.3 / rows))[::-1]):
         n, bottom = _number(row), row == rows - 1

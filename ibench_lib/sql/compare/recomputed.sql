@@ -1,11 +1,11 @@
 -- Published figures of the selected runs next to what the imported or measured runs of the same setup, build,
 -- configuration and step give, a row for each figure and each of these runs. `recomputed`: the figure by the definition
--- of ibench_lib/metrics.py; NULL without such a run, and where its files do not tell. The other columns are what the
--- mistakes of scripts can be repeated with (ibench_lib/analysis/recomputed.py). amount: rows or operations behind a
--- rate; tool_rate: as LinkBench prints it; lines: seconds that the files have, lines_amount: what these have of it;
--- windows: the means of the last seconds; first_rate: the rate of the first client alone; host_samples: samples of the
--- host, of 5 s each; scan_rows and latency_avg_ms: rows of a table, and the mean response that sysbench prints. `origin`
--- is that of the other run.
+-- of ibench_lib/metrics.py; NULL without such a run, where its step did not end, and where its files do not tell. The
+-- other columns are what the mistakes of scripts can be repeated with (ibench_lib/analysis/recomputed.py). amount: rows
+-- or operations behind a rate; tool_rate: as LinkBench prints it; lines: seconds that the files have, lines_amount: what
+-- these have of it; windows: the means of the last seconds; first_rate: the rate of the first client alone;
+-- host_samples: samples of the host, of 5 s each, NULL where they may be of other lengths; scan_rows and latency_avg_ms:
+-- rows of a table, and the mean response that sysbench prints. `origin` is that of the other run.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -18,7 +18,7 @@ WITH chosen AS (
 ), pairs AS (
     SELECT
         g.setup, g.build, g.config, g.step, g.step_id AS published_step_id, g.dbms_position, g.metric, g.published,
-        c.run_id, c.step_id, c.repeat, c.step_status, c.duration_s, c.clients, c.origin, c.main
+        c.run_id, c.step_id, c.repeat, c.step_status, c.duration_s, c.clients, c.origin, c.main, c.benchmark
     FROM given g
     LEFT JOIN (FROM chosen WHERE origin <> 'published') c
         ON (c.setup, c.build, c.config, c.step, c.benchmark) = (g.setup, g.build, g.config, g.step, g.benchmark)
@@ -82,15 +82,18 @@ WITH chosen AS (
     SEMI JOIN pairs p ON p.run_id = w.run_id AND p.step_id = w.step_id
     WHERE w.client = 1 AND v.alone GROUP BY ALL
 ), sampled AS (
+    -- Of the Insert Benchmark's scripts only it is known that they take a sample every 5 s.
     SELECT run_id, step_id, round(max(end_s - start_s) / 5)::BIGINT AS host_samples
-    FROM step_counters SEMI JOIN pairs USING (run_id, step_id) WHERE source = 'host' GROUP BY ALL
+    FROM step_counters JOIN pairs USING (run_id, step_id)
+    WHERE source = 'host' AND benchmark = 'insert_benchmark' GROUP BY run_id, step_id
 ), defined AS (
     SELECT run_id, step_id, metric, value FROM questions.metric_values($runs, $steps) WHERE operation IS NULL
 )
 SELECT
     p.setup, p.build || '.' || p.config AS dbms, p.dbms_position, coalesce(p.repeat, 1) AS repeat, p.run_id,
     p.published_step_id AS step_id, p.step, coalesce(p.step_status, 'not run') AS step_status, p.origin, p.metric, p.published,
-    coalesce(v.value, d.amount / nullif(p.duration_s, 0)) AS recomputed, d.amount::DOUBLE AS amount, p.duration_s,
+    CASE WHEN p.step_status = 'complete' THEN coalesce(v.value, d.amount / nullif(p.duration_s, 0)) END AS recomputed,
+    d.amount::DOUBLE AS amount, p.duration_s,
     p.clients, l.lines, l.lines_amount::DOUBLE AS lines_amount, w.windows, c.first_rate, h.host_samples,
     CASE WHEN p.metric = 'throughput'
          THEN TRY_CAST(coalesce(i.printed ->> 'requests_per_s', i.printed ->> 'links_per_s') AS DOUBLE) END AS tool_rate,

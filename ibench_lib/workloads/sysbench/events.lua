@@ -2,7 +2,8 @@
 --
 -- SYSBENCH_TEST_FILE is the file of the test; SYSBENCH_TEST_FOLDER has the tests that this sysbench has come with. The
 -- first thread says "ibench-ready" once it is connected, and waits for a line on standard input: so the test begins with
--- the step. Then come lines of words:
+-- the step. SYSBENCH_TEST_CHAR names the type that strings of prepared statements have in place of CHAR, which sysbench's
+-- driver of PostgreSQL takes for "char", a single byte. Then come lines of words:
 --
 --   ibench-interval END SECONDS EVENTS READS WRITES OTHERS ERRORS RECONNECTS WAITING BINS
 --   ibench-done BINS                                                              from each thread, at its end
@@ -16,6 +17,10 @@ local ffi = require("ffi")
 
 local path = assert(os.getenv("SYSBENCH_TEST_FILE"), "SYSBENCH_TEST_FILE is not set")
 local bundled = assert(os.getenv("SYSBENCH_TEST_FOLDER"), "SYSBENCH_TEST_FOLDER is not set")
+local char = os.getenv("SYSBENCH_TEST_CHAR")
+if char then
+   sysbench.sql.type.CHAR = sysbench.sql.type[char]
+end
 package.path = (path:match("^(.*/)") or "./") .. "?.lua;" .. bundled .. "/?.lua;" .. package.path
 dofile(path)
 

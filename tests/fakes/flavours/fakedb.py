@@ -160,6 +160,9 @@ class FakeDB:
     def decides_layout(self, name: str) -> bool:
         return name == "page_bytes"
 
+    def free_memory(self, datadir: Path, wait_s: float = 0.0) -> None:
+        """It leaves none."""
+
     def places_files(self, name: str) -> bool:
         return name == "data_place"
 

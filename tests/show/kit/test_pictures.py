@@ -54,12 +54,12 @@ def test_few_results_share_a_panel_with_their_names_above_it() -> None:
 def test_a_crosshair_reads_the_lines_of_each_panel_but_not_its_bands() -> None:
     bounds = [line(name, [0, 9], meta=ASIDE) for name in ("min", "max")]
     lines = [*bounds, line("a", [1, None, 3]), line("b", [2, 2, 2], 1, hovertemplate="b &lt;r2>: %{y}<extra></extra>")]
-    meta = {"title": "Title", "time": "l.i1, cached", "what": "inserts/s"}
+    meta = {"title": "Title", "time": "l.i1, cached", "what": "inserts/s", "lasts_s": 1.0}
     markup = drawn(go.Figure(lines), meta=meta) or ""
     (read,) = re.findall(r'data-from="0" data-to="2" data-lines="([^"]*)"', markup)
     assert json.loads(html.unescape(read)) == [
-        ["inserts/s", "a", [[0, 1], [2, 3]]],
-        ["inserts/s", "b <r2>", [[0, 2], [1, 2], [2, 2]]],
+        ["inserts/s", "a", [[0.5, 1], [2.5, 3]]],
+        ["inserts/s", "b <r2>", [[0.5, 2], [1.5, 2], [2.5, 2]]],
     ]
     assert "data-lines" not in (drawn(go.Figure(lines)) or ""), "not every axis has seconds"
 

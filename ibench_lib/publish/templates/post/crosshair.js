@@ -2,8 +2,8 @@
 // One crosshair for all charts of a step: the same second in each of them, and a line below that says their values there.
 (function () {
   const MOST = 12; // values that the line has room for
-  const NEAR = 1 / 50; // of an axis: a value that is further off is not that of this second
   const figures = Array.from(document.querySelectorAll("figure[data-time]"));
+  const seconds = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
   const numbers = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
   const read = new Map(); // of each plot, its lines
   const crosses = new Map(); // of each plot, the line through it
@@ -25,14 +25,21 @@
   function ofChart(element) {
     const layout = element._fullLayout, axis = layout && layout.xaxis;
     if (!axis) return [];
-    const { what } = layout.meta;
+    const { what, lasts_s } = layout.meta;
     if (!read.has(element)) {
       const strong = ({ type, meta, opacity }) => type === "scatter" && meta !== "aside" && opacity === 1;
       const lines = (what ? element.calcdata : []).filter((points) => points[0] && strong(points[0].trace));
-      read.set(element, lines.map((points) => [what, text(points[0].trace.name), points.map(({ x, y }) => [x, y])]));
+      const middle = lasts_s / 2; // a point stands where its seconds begin
+      read.set(element, lines.map((points) => [what, nameOf(points[0].trace), points.map(({ x, y }) => [x + middle, y])]));
     }
     const [from, to] = axis.range.map(Number);
     return [{ element, left: axis._offset, wide: axis._length, from, to, lines: read.get(element) }];
+  }
+
+  // Repeats share their name in a legend; what hovering says tells which is which.
+  function nameOf({ name, hovertemplate }) {
+    const [own, value] = String(hovertemplate || "").split(": %{y}");
+    return text(value === undefined ? name : own);
   }
 
   // Names are escaped for plotly, which reads HTML.
@@ -45,8 +52,15 @@
     return Array.from(figure.querySelectorAll("[data-lines]"), ofPicture);
   }
 
-  // The point of a line that is nearest to a second.
-  function valueAt(points, second, within) {
+  // How far the points of a line usually are from each other.
+  function apart(points) {
+    const gaps = points.slice(1).map(([x], at) => x - points[at][0]).filter(Number.isFinite).sort((a, b) => a - b);
+    return gaps.length ? gaps[gaps.length >> 1] : 0;
+  }
+
+  // The point of a line that is nearest to a second; none in a hole, and none after its end.
+  function valueAt(points, second) {
+    const within = 0.6 * Math.max(1, apart(points)); // samples are not taken to the second
     let found = null;
     for (const [x, y] of points) {
       if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
@@ -77,7 +91,7 @@
         const box = plot.element.getBoundingClientRect();
         if (box.bottom < 0 || box.top > window.innerHeight) continue;
         for (const [what, name, points] of plot.lines) {
-          const value = valueAt(points, second, Math.max(1, (plot.to - plot.from) * NEAR));
+          const value = valueAt(points, second);
           if (value !== null) values.set(what, (values.get(what) || new Map()).set(name, numbers.format(value)));
         }
       }
@@ -89,7 +103,7 @@
       return items.length ? `${what}: ${items.join(", ")}` : "";
     });
     const more = left < 0 ? `and ${-left} more` : "";
-    said.textContent = [`${numbers.format(Math.round(second * 10) / 10)} s of ${group}`, ...parts, more].filter(Boolean).join("; ");
+    said.textContent = [`${seconds.format(second)} s of ${group}`, ...parts, more].filter(Boolean).join("; ");
     said.hidden = false;
     shown = group;
   }

@@ -4,12 +4,11 @@ local statements = require("statements")
 
 sysbench.cmdline.options.random_points = { "Number of values in the list", 10 }
 
--- As long as those that sysbench prepares: ten groups of eleven digits. With type CHAR, sysbench's driver of PostgreSQL
--- would send the first digit only.
+-- As long as those that sysbench prepares: ten groups of eleven digits.
 local C = string.rep("###########", 10, "-")
 
 function prepare_statements()
-   local marks, kinds = statements.list(sysbench.opt.random_points, { { sysbench.sql.type.VARCHAR, 120 } })
+   local marks, kinds = statements.list(sysbench.opt.random_points, { { sysbench.sql.type.CHAR, 120 } })
    statements.prepare("in_list", "UPDATE sbtest%d SET c = ? WHERE id IN (" .. marks .. ")", kinds)
 end
 

@@ -17,7 +17,7 @@ def why_not(options: Options) -> str | None:
     return None
 
 
-def connection(target: Target) -> tuple[dict[str, object], dict[str, str]]:
+def connection(target: Target) -> tuple[dict[str, object], dict[str, str | None]]:
     """The options and the environment with which sysbench reaches a server. Raises CannotDrive."""
     if target.certificate is not None:
         # Of sysbench 1.0, TLS takes a certificate of the client and its key, in the current folder.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -21,11 +22,12 @@ def why_not(options: Options) -> str | None:
     return None
 
 
-def connection(target: Target) -> tuple[dict[str, object], dict[str, str]]:
+def connection(target: Target) -> tuple[dict[str, object], dict[str, str | None]]:
     """The options and the environment with which sysbench reaches a server. Raises CannotDrive.
 
-    The environment says whether to use TLS, because libpq would otherwise take what the server offers. Options of
-    sessions that the user's environment has are left out.
+    The environment says whether to use TLS, because libpq would otherwise take what the server offers. What the user's
+    environment has for libpq is left out: a service or an address there could name another server, and options there
+    could change the session.
     """
     host, port = (target.host, target.port) if target.socket is None else _folder_and_port(Path(target.socket))
     options: dict[str, object] = {
@@ -35,7 +37,8 @@ def connection(target: Target) -> tuple[dict[str, object], dict[str, str]]:
         "pgsql-password": target.password,
         "pgsql-db": target.database,
     }
-    environment = {"PGSSLMODE": "disable", "PGOPTIONS": ""}
+    environment: dict[str, str | None] = {name: None for name in os.environ if name.startswith("PG")}
+    environment |= {"PGSSLMODE": "disable", "SYSBENCH_TEST_CHAR": "VARCHAR"}
     if target.certificate is not None:
         environment |= {"PGSSLMODE": "verify-full", "PGSSLROOTCERT": target.certificate}
     return options, environment

@@ -17,7 +17,7 @@ _MB = 1 << 20
 def notpm_chart(frame: pl.DataFrame) -> go.Figure:
     """New orders per minute over the time of one step (`notpm_series`): a line for each run."""
     bucket_s = max(frame["bucket_s"].to_list(), default=1)
-    return _lines(frame, "notpm", f"New orders per minute, every {bucket_s} s", "NOTPM", 0)
+    return _lines(frame, "notpm", f"New orders per minute, every {bucket_s} s", "NOTPM", 0, float(bucket_s))
 
 
 @answers("device_series", "No sample was taken.", by=["step", "setup"])
@@ -37,7 +37,7 @@ def server_cpu_chart(frame: pl.DataFrame) -> go.Figure:
     return _lines(used, "middle", "CPU of the host", "CPUs", 3)
 
 
-def _lines(frame: pl.DataFrame, column: str, title: str, unit: str, decimals: int) -> go.Figure:
+def _lines(frame: pl.DataFrame, column: str, title: str, unit: str, decimals: int, lasts_s: float = 0.0) -> go.Figure:
     figure = go.Figure()
     for label, position, rows in runs_of(frame):
         colour, dash = theme.series(position)
@@ -51,4 +51,5 @@ def _lines(frame: pl.DataFrame, column: str, title: str, unit: str, decimals: in
         )
     where = f"{frame['step'][0]}, {frame['setup'][0]}" if len(frame) else ""
     shown = f"{title}, {where}"
-    return finish(figure, shown, x="seconds of the step", y=unit, zero=True, time=where, what=f"{title}, {unit}")
+    what = f"{title}, {unit}"
+    return finish(figure, shown, x="seconds of the step", y=unit, zero=True, time=where, what=what, lasts_s=lasts_s)

@@ -16,14 +16,20 @@ from tests.workloads.sysbench.test_options import options
 from tests.workloads.sysbench.test_steps import SETUP
 
 
-def test_a_socket_is_named_by_its_folder_and_port(tmp_path: Path) -> None:
+def test_a_socket_is_named_by_its_folder_and_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("PG")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PGHOSTADDR", "10.0.0.5")
+    monkeypatch.setenv("PGSERVICE", "dev")
     socket = tmp_path / "mysql.sock"
     socket.symlink_to(".s.PGSQL.5433")
     given, environment = postgres.connection(Target(database="d", user="u", socket=str(socket), password="p"))
     assert given == {
         "pgsql-host": str(tmp_path), "pgsql-port": 5433, "pgsql-user": "u", "pgsql-password": "p", "pgsql-db": "d",
     }  # fmt: skip
-    assert environment == {"PGSSLMODE": "disable", "PGOPTIONS": ""}
+    assert environment == {
+        "PGHOSTADDR": None, "PGSERVICE": None, "PGSSLMODE": "disable", "SYSBENCH_TEST_CHAR": "VARCHAR",
+    }  # fmt: skip
     plain, _ = postgres.connection(Target(database="d", user="u", socket="/run/.s.PGSQL.5432"))
     assert (plain["pgsql-host"], plain["pgsql-port"]) == ("/run", 5432)
     with pytest.raises(CannotDrive, match=r"^the socket s is none that libpq can find"):
@@ -44,7 +50,7 @@ def test_the_password_is_in_a_file_in_memory_only(number: int, monkeypatch: pyte
     step = steps.plan(chosen, SETUP, 1.0)[number]
     target = Target(database="d", user="u", family="postgres", host="h", port=5432, password="secret")
     program = Sysbench(steps.spec(chosen, step, steps.workers(chosen, step)[0], number), target)
-    assert not any("secret" in word for word in [*program.argv, *program.environment.values()])
+    assert not any("secret" in word for word in [*program.argv, *filter(None, program.environment.values())])
     (config,) = (word.removeprefix("--config-file=") for word in program.argv if word.startswith("--config-file="))
     assert stat.S_IMODE(os.stat(config).st_mode) == 0o600 and os.readlink(config).startswith("/memfd:")
     assert "pgsql-password=secret\n" in Path(config).read_text() and "mysql" not in Path(config).read_text()
