@@ -28,6 +28,7 @@ def _connected(scene: CaptureTarget) -> Iterator[Connection]:
 
 @contextlib.contextmanager
 def table_lock(scene: CaptureTarget) -> Iterator[None]:
+    """No client reads or writes any table."""
     with _connected(scene) as connection:
         connection.query("BEGIN")
         connection.query(f"LOCK TABLE {', '.join(scene.tables)} IN ACCESS EXCLUSIVE MODE")

@@ -91,6 +91,7 @@ def commands(archive: Archive, folder: Path, csv: Path) -> list[str]:
 
 
 def main() -> None:
+    """Get an archive, write its published table as a CSV, and print the commands that import both."""
     if len(sys.argv) != 3 or sys.argv[1] not in ARCHIVES:
         sys.exit(f"usage: python tools/archives.py {'|'.join(ARCHIVES)} FOLDER")
     archive, folder = ARCHIVES[sys.argv[1]], Path(sys.argv[2])

@@ -170,6 +170,7 @@ class _BoundedParser(Parser):
         self._total = 0
 
     def get_event(self) -> Event:
+        """The next event of the document. Raises _TooMuch at what is too deep, too large or too long."""
         event: Event = super().get_event()
         if problem := self._too_much(event):
             raise _TooMuch(event.start_mark.line + 1, problem)

@@ -255,7 +255,8 @@ def themed(figure: dict[str, Any]) -> dict[str, Any]:
         return figure
     title = layout.get("title")
     text = str((title.get("text") if isinstance(title, dict) else title) or "Chart")
-    layout["meta"] = {"title": " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split()), "width": "full"}
+    plain = html.unescape(re.sub(r"</?[A-Za-z][^<>]*>", " ", text))
+    layout["meta"] = {"title": " ".join(plain.split()), "width": "full"}
     ground = layout.get("template", {}).get("layout", {}).get("plot_bgcolor", _THEIRS)
     if ground != _THEIRS:
         return {**figure, "layout": layout}

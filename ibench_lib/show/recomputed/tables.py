@@ -38,8 +38,9 @@ def recomputed_table(frame: pl.DataFrame, every: pl.DataFrame | None = None) -> 
         parts += [f"r{row['repeat']}"] if repeats else []
         grid.rows.append((", ".join(parts), _cells(row, found)))
     origins = sorted({origin for origin in frame["origin"].to_list() if origin})
+    by = f", from {' and '.join(origins)} runs" if origins else ""
     grid.notes = [
-        f"Published: as printed. Recomputed: by the definition of the figure, from {' and '.join(origins)} runs.",
+        f"Published: as printed. Recomputed: by the definition of the figure{by}.",
         "equal: the recomputed figure, rounded or cut off to as many digits, is the published one.",
         "A reason is a known mistake that, repeated on the data, gives the published figure to its last digit; "
         f"{NOT_EXPLAINED}: no such mistake does.",

@@ -135,4 +135,6 @@ def test_what_the_author_of_a_figure_chose_stays() -> None:
     assert made["layout"]["meta"]["title"] == "Chart"
     plain = themed(json.loads(go.Figure(go.Bar(y=[1], marker={"color": "hotpink"})).to_json()))
     assert plain["data"][0]["marker"]["color"] == "hotpink"
+    title = {"title": {"text": "p99 < 10 ms, <i>load</i> > 100/s"}}
+    assert themed({"data": [], "layout": title})["layout"]["meta"]["title"] == "p99 < 10 ms, load > 100/s"
     assert themed({"data": []})["layout"]["meta"]["title"] == "Chart"

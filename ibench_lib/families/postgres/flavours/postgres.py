@@ -158,6 +158,7 @@ class PostgreSQL(Flavour):
         return True
 
     def free_memory(self, datadir: Path, wait_s: float = 0.0) -> None:
+        """What a killed server has left in the kernel's memory, if it is proven to be its own."""
         shared_memory.free(datadir, wait_s)
 
     def plugins(self, engine: str) -> list[str]:
