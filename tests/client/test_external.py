@@ -217,13 +217,14 @@ def test_a_flood_ends_the_program_in_bounded_memory(monkeypatch: pytest.MonkeyPa
 def test_a_program_that_does_not_end_is_killed_with_all_that_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(external, "LATE_S", 0.5)
+    monkeypatch.setattr(external, "LATE_S", 3.0)  # a busy machine needs some time for the first lines
     monkeypatch.setattr(external, "KILL_AFTER_S", 0.2)
     started = tmp_path / "pid"
     program, rows = driven(
         f"trap '' TERM; {LINES} sh -c 'trap \"\" TERM; echo $$ > {started}; sleep 600' & wait; sleep 600", 5.0
     )
-    assert program.error == "it did not end: after 6 s it was still running, so it was killed"
+    said = re.fullmatch(r"it did not end: after (\d+) s it was still running, so it was killed", program.error or "")
+    assert said and int(said[1]) >= 8
     assert sum(row["ops"] for row in rows) == 30
     until(lambda: not alive(int(started.read_text())), "the end of what it had started")
 
