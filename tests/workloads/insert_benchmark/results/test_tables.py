@@ -9,8 +9,6 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.paths import WORKLOADS, Workspace
 from ibench_lib.store import reader
-from ibench_lib.workloads.insert_benchmark.workload import EDITION
-from tests.places import ROOT
 from tests.shared import asked
 from tests.show.parsed import Parsed, golden
 from tests.show.saying import made_of
@@ -46,19 +44,6 @@ def test_get_min_of_a_step_that_failed_later_is_still_shown() -> None:
     assert Parsed(ib.get_min_table(frame)).of("system.cy10a")[2:] == ["0.250 †", "not run"]
 
 
-DEVIATIONS = json.loads((WORKLOADS / "insert_benchmark" / "results" / "deviations.json").read_text(encoding="utf-8"))
-
-
-def test_the_documents_list_every_deviation_of_the_last_edition_from_the_original() -> None:
-    rows = DEVIATIONS["deviations"]
-    current = [row for row in rows if EDITION in row.get("editions", [EDITION])]
-    head = [f"| what | {DEVIATIONS['original']} | ibench |", "|---|---|---|"]
-    table = [*head, *(f"| {row['what']} | {row['original']} | {row['here']} |" for row in current)]
-    page = (ROOT / "docs" / "measurement.md").read_text(encoding="utf-8")
-    assert "\n" + "\n".join(table) + "\n\n" in page, "docs/measurement.md has to have this table:\n" + "\n".join(table)
-    assert {edition for row in rows for edition in row.get("editions", [])} <= {*range(1, EDITION + 1)}
-
-
 def test_a_post_lists_the_deviations_of_its_runs(workspace: Workspace) -> None:
     def second(manifest: dict[str, Any]) -> None:
         if manifest["cell"]["config"] == "b":
@@ -75,8 +60,10 @@ def test_a_post_lists_the_deviations_of_its_runs(workspace: Workspace) -> None:
             ("both", frame["edition"] > 0),
         )
     }
-    of_all = [row["what"] for row in DEVIATIONS["deviations"] if "editions" not in row]
-    only_first = [row["what"] for row in DEVIATIONS["deviations"] if row.get("editions") == [1]]
+    path = WORKLOADS / "insert_benchmark" / "results" / "deviations.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["deviations"]
+    of_all = [row["what"] for row in rows if "editions" not in row]
+    only_first = [row["what"] for row in rows if row.get("editions") == [1]]
     assert "smallest key in point queries" in only_first and "dateandtime" in of_all
     assert {*of_all} <= texts["2"].keys() and texts["2"].keys().isdisjoint(only_first)
     assert {*of_all, *only_first} <= texts["1"].keys()
