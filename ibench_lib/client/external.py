@@ -74,6 +74,10 @@ class Program(ABC):
         """What it has done as a whole, asked once it has ended well after so many seconds. Raises Unreadable."""
         return ()
 
+    def rows_by_table(self) -> Mapping[str, int]:
+        """How many rows it has put into tables, for the checks of the workload (`Workload.checks`)."""
+        return {}
+
     def limits(self) -> Sequence[tuple[float, str]]:
         """How near it came to limits other than the CPU of its threads: shares of a limit, each with the reason."""
         return ()
@@ -592,7 +596,7 @@ def totals(driven: RunningProgram, start_ns: int, seconds: float | None) -> dict
         "client_lag_p99_us": None,
         "service_p50_us": None,
         "unrecorded_s": None,
-        "rows_by_table": {},
+        "rows_by_table": dict(driven.program.rows_by_table()),
         "outcomes": [],
         "limits": driven.limits(),
         "ops_from": "rates" if driven.seconds.from_rates else "counts",

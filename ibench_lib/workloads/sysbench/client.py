@@ -43,6 +43,7 @@ class Sysbench(Program):
         binary = find_sysbench()
         self._rows, self._prepared = given["tables"] * given["table_size"], spec.operations[0]
         self._is_test = given["command"] == "run"
+        self._ledger = given["ledger"] if self._is_test and given["makes_tables"] else None
         self._sums = dict.fromkeys((*_COUNTS, "errors", "reconnects"), 0)
         self._bins: dict[int, int] = {}
         self._all_bins: dict[int, int] = {}
@@ -75,6 +76,10 @@ class Sysbench(Program):
             settings |= {"time": round(spec.seconds or 0), "events": 0, "report-interval": 1, "percentile": 99}
         if self._rate is not None:
             settings["rate"] = given["rate"]
+        if given["makes_tables"]:
+            self.environment = {**self.environment, "SYSBENCH_TEST_CLEANS": "1"}
+            for name in of_tables:
+                settings.pop(name)
         if given["own"]:
             has = options_of(binary, script, str(bundled))
             require_options(script, has, given["options"])
@@ -117,6 +122,9 @@ class Sysbench(Program):
                 by_second=False,
             )
         ]
+
+    def rows_by_table(self) -> Mapping[str, int]:
+        return {self._ledger: self._sums["transaction"]} if self._ledger else {}
 
     def limits(self) -> Sequence[tuple[float, str]]:
         arrived, seconds = self._arrived

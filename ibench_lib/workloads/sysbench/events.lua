@@ -3,7 +3,8 @@
 -- SYSBENCH_TEST_FILE is the file of the test; SYSBENCH_TEST_FOLDER has the tests that this sysbench has come with. The
 -- first thread says "ibench-ready" once it is connected, and waits for a line on standard input: so the test begins with
 -- the step. SYSBENCH_TEST_CHAR names the type that strings of prepared statements have in place of CHAR, which sysbench's
--- driver of PostgreSQL takes for "char", a single byte. Then come lines of words:
+-- driver of PostgreSQL takes for "char", a single byte. With SYSBENCH_TEST_CLEANS, a test drops its own tables before it makes
+-- them. Then come lines of words:
 --
 --   ibench-interval END SECONDS EVENTS READS WRITES OTHERS ERRORS RECONNECTS WAITING BINS
 --   ibench-done BINS                                                              from each thread, at its end
@@ -85,6 +86,14 @@ if create_table then
    function create_table(drv, connection, number)
       connection:query("DROP TABLE IF EXISTS sbtest" .. number)
       create(drv, connection, number)
+   end
+end
+
+if os.getenv("SYSBENCH_TEST_CLEANS") then
+   local make = prepare
+   function prepare()
+      cleanup()
+      make()
    end
 end
 

@@ -19,7 +19,8 @@ POINTS, RANGES, AGGREGATES, BOTH, WRITES, EARLY = (
 GROUPS = (POINTS, RANGES, AGGREGATES, BOTH, WRITES, EARLY)
 """What tests do, in the order in which posts have them."""
 
-_CHANGE_ROWS = ("oltp_delete", "oltp_insert")
+_OWN_TABLES = "bulk_insert"
+_CHANGE_ROWS = ("oltp_delete", "oltp_insert", _OWN_TABLES)
 _READ = (
     "oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges",
     "in_list_select", "range_select", "scan",
@@ -54,6 +55,11 @@ class Test:
     def changes_rows(self) -> bool:
         """Whether the tables do not have the rows that were prepared afterwards."""
         return self.is_own or self.script in _CHANGE_ROWS
+
+    @property
+    def makes_tables(self) -> bool:
+        """Whether it is a test of sysbench that fills empty tables, one for each of its threads."""
+        return self.script == _OWN_TABLES and not self.is_own
 
     @property
     def reads_only(self) -> bool:
@@ -154,11 +160,11 @@ BUNDLED: Mapping[str, Test] = MappingProxyType(
             POINTS: ("oltp_point_select", "select_random_points"),
             RANGES: ("oltp_read_only", "select_random_ranges"),
             BOTH: ("oltp_read_write",),
-            WRITES: ("oltp_write_only", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "oltp_insert"),
+            WRITES: ("oltp_write_only", "oltp_update_index", "oltp_update_non_index", *_CHANGE_ROWS),
         }.items()
         for script in scripts
     }
 )
-"""The tests that come with sysbench, and that use its tables."""
+"""The tests that come with sysbench."""
 
 TESTS: Mapping[str, Test] = MappingProxyType({**BUNDLED, **MICROBENCHMARKS})

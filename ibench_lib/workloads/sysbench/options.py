@@ -208,6 +208,9 @@ class Options(CommonOptions):
             raise ValueError(
                 f"prepare: {self.prepare.test!r:.80} is no file of `lua`{suggestion(self.prepare.test, own)}"
             )
+        own_tables = next((test.label for test in self.tests if test.known.makes_tables), None)
+        if own_tables is not None and self.engine != "innodb":
+            raise ValueError(f"tests: {own_tables} makes its tables itself, without an engine: leave out engine")
         if self.settle != "none" and self.engine != "innodb":
             raise ValueError(f"settle: {self.settle} uses settings of InnoDB, which engine {self.engine} does not have")
         labels = [test.label for test in self.tests]

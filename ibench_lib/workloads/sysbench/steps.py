@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ PREPARE, PREPARE_OWN, WARM_UP = "prepare", "prepare_own", ".warm_up"
 SYSBENCH_TPCC = "tpcc"
 """A Lua test of others that is known by its name, because there are many logs of it."""
 ANY_TEST = ChosenTest(test="oltp_read_write")
-"""All tests have the same tables."""
+"""All tests that do not make tables have the same ones."""
 BYTES_OF_ROW = 240
 """On disk, as observed with MariaDB 10.11: clustered index and secondary index."""
 # Of two cores. Used only if the lake has no run of this host.
@@ -51,7 +51,7 @@ def names(options: Options) -> list[str]:
     """The names of the steps if every test has a warm-up; without one, those of the warm-ups are missing."""
     named: list[str] = []
     for preparation, test, threads in _rounds(options):
-        warm_up = [] if test.known.warms else [_name(test, threads) + WARM_UP]
+        warm_up = [] if test.known.warms or test.known.makes_tables else [_name(test, threads) + WARM_UP]
         named += [*filter(None, [preparation]), *warm_up, _name(test, threads)]
     return named
 
@@ -61,15 +61,22 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     size = max(1, round(setup.table_size * scale))
     of_all: dict[str, Any] = {"tables": setup.tables, "table_size": size}
     loaders = min(setup.tables, os.cpu_count() or 1)
-    prepares = options.prepare or ANY_TEST
-    kind = PREPARE_OWN if options.prepare else PREPARE
     wait_s = _original_wait_s(setup.tables * size) if options.settle == "original" else None
     planned: list[Step] = []
     previous = None
     for preparation, test, threads in _rounds(options):
         if preparation:
+            # A test that makes its tables makes one for each of its threads.
+            prepares, with_threads = (test, threads) if test.known.makes_tables else (options.prepare, loaders)
             planned.append(
-                Step(name=preparation, form=preparation, kind=kind, test=prepares, threads=loaders, **of_all)
+                Step(
+                    name=preparation,
+                    form=preparation,
+                    kind=PREPARE_OWN if prepares else PREPARE,
+                    test=prepares or ANY_TEST,
+                    threads=with_threads,
+                    **of_all,
+                )
             )
         of_test: dict[str, Any] = {
             "test": test, "churns": not test.known.reads_only, "target_per_s": test.rate, "threads": threads, **of_all
@@ -120,6 +127,8 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
             "command": "prepare" if step.kind in (PREPARE, PREPARE_OWN) else "run",
             "script": step.test.known.script,
             "is_ours": step.test.known.is_ours,
+            "makes_tables": step.test.known.makes_tables,
+            "ledger": step.name,
             "own": step.test.known.script if step.test.known.is_own else None,
             "lua_files": [asdict(file) for file in options.lua_files.values()],
             "options": step.test.all_options,
@@ -134,8 +143,16 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
     )
 
 
-def checks(options: Options, step: Step) -> list[Check]:
-    """That each table has the rows that were prepared, where a test does not change their number."""
+def checks(options: Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
+    """That each table has the rows that were prepared, where a test does not change their number.
+
+    Of a test that fills empty tables, that they have together as many rows as sysbench has counted transactions; `rows`
+    has these under the step's name.
+    """
+    if step.test.known.makes_tables and step.kind == "test" and options.count_rows:
+        counts = (f"(SELECT COUNT(*) FROM sbtest{number})" for number in range(1, step.threads + 1))
+        subject, proves = "the number of rows of all tables", "sysbench has counted"
+        return [Check(f"SELECT {' + '.join(counts)}", rows.get(step.name, 0), "rows", subject, proves)]
     if step.test.known.changes_rows or not (options.count_rows or step.kind == PREPARE):
         return []
     if step.kind != PREPARE and (options.prepare or any(test.known.is_own for test in options.tests)):
@@ -158,7 +175,7 @@ def _rounds(options: Options) -> Iterator[tuple[str | None, ChosenTest, int]]:
     for test in options.tests:
         for threads in options.threads:
             preparation = None
-            if not is_fresh:
+            if not is_fresh or test.known.makes_tables:
                 number += 1
                 preparation = PREPARE if number == 1 else f"{PREPARE}.{number}"
             yield preparation, test, threads
@@ -174,7 +191,8 @@ def _parts(test: ChosenTest, threads: int, setup: Setup) -> list[tuple[str, str,
     name = _name(test, threads)
     if test.known.warms:
         return [("warm_up", name, setup.seconds)]
-    return [*([("warm_up", name + WARM_UP, setup.warm_up)] if setup.warm_up else []), ("test", name, setup.seconds)]
+    warms_up = setup.warm_up and not test.known.makes_tables
+    return [*([("warm_up", name + WARM_UP, setup.warm_up)] if warms_up else []), ("test", name, setup.seconds)]
 
 
 def _original_wait_s(rows: int) -> float:

@@ -71,7 +71,7 @@ class Sysbench(Workload):
         return steps.spec(options, step, worker, step_id)
 
     def checks(self, options: files.Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
-        return steps.checks(options, step)
+        return steps.checks(options, step, rows)
 
     def background(self, options: files.Options, step: Step) -> list[str]:
         return []
@@ -83,7 +83,7 @@ class Sysbench(Workload):
         return self.loaded_rows(options, planned) * steps.BYTES_OF_ROW
 
     def loaded_rows(self, options: files.Options, planned: Sequence[Step]) -> int:
-        return planned[0].tables * planned[0].table_size if planned and not options.prepare else 0
+        return next((step.tables * step.table_size for step in planned if step.kind == steps.PREPARE), 0)
 
     def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
         """What decides the rows: those of the tables, and all that tests have changed since."""

@@ -84,7 +84,7 @@ def test_tables_are_prepared_again_unless_what_was_done_to_them_is_kept() -> Non
     assert [step.name for step in planned] == [
         "prepare", "mine.t1", "prepare.2", "kept.t1", "oltp_point_select.t1",
     ]  # fmt: skip
-    assert [len(steps.checks(several, step)) for step in planned] == [2, 0, 2, 0, 0]
+    assert [len(steps.checks(several, step, {})) for step in planned] == [2, 0, 2, 0, 0]
     other = options(tests=[own], lua=["mine.lua"], prepare="mine")
     assert [step.kind for step in steps.plan(other, SETUP, 1.0)] == ["prepare_own", "test"]
 

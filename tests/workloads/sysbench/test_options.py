@@ -33,6 +33,7 @@ def options(**given: Any) -> Options:
         ({"transport": "tls"}, "transport"),
         ({"engine": "tokudb"}, "engine"),
         ({"engine": "rocksdb", "settle": "flush"}, "settle: flush uses settings of InnoDB, which engine rocksdb does"),
+        ({"engine": "rocksdb", "tests": ["bulk_insert"]}, "bulk_insert makes its tables itself, without an engine"),
         ({"clients": 2}, "less than or equal to 1"),
     ],
 )  # fmt: skip

@@ -84,6 +84,26 @@ def test_tables_whose_rows_were_deleted_are_prepared_again(place: Place) -> None
     assert [place.connection.scalar(f"SELECT COUNT(*) FROM sbtest{number}") for number in tables] == [500, 500]
 
 
+def test_bulk_inserts_are_rows_of_its_own_tables_each_time_it_runs(place: Place) -> None:
+    given: dict[str, Any] = {"tests": ["bulk_insert"], "threads": [3]}
+    try:
+        for _ in range(2):  # the second time there are rows that have to go
+            driven, _rows = place.drive(0, **given)
+            assert driven.error is None, driven.error
+            before = place.counted()
+            driven, rows = place.drive(1, **given, seconds=1.0)
+            after = place.counted()
+            assert driven.error is None and driven.unread == 0, driven.error
+            ops = sums(rows)
+            stored = sum(place.connection.scalar(f"SELECT COUNT(*) FROM sbtest{number}") for number in (1, 2, 3))
+            assert ops["transaction"] == stored > 0
+            assert driven.program.rows_by_table() == {"bulk_insert.t3": stored}
+            assert ops["write"] == after["Com_insert"] - before["Com_insert"] >= 3
+    finally:
+        place.drive(0)
+        place.connection.query("DROP TABLE sbtest3")
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

@@ -33,7 +33,7 @@ def test_without_a_warm_up_there_is_no_such_step() -> None:
 
 def test_rows_are_counted_where_a_test_does_not_change_their_number() -> None:
     chosen = options(tests=["oltp_write_only", "oltp_insert"])
-    counted = {step.name: len(steps.checks(chosen, step)) for step in steps.plan(chosen, SETUP, 1.0)}
+    counted = {step.name: len(steps.checks(chosen, step, {})) for step in steps.plan(chosen, SETUP, 1.0)}
     assert counted["prepare"] == counted["oltp_write_only.t1"] == 2 and counted["oltp_insert.t1"] == 0
 
 
@@ -46,7 +46,25 @@ def test_tables_are_prepared_again_after_a_test_that_changes_their_rows() -> Non
     ]  # fmt: skip
     assert [step.kind for step in planned] == [steps.kind_of(step.name) for step in planned]
     assert [name for name in steps.names(chosen) if not name.endswith(steps.WARM_UP)] == [step.name for step in planned]
-    assert [len(steps.checks(chosen, step)) for step in planned if step.kind == "prepare"] == [2] * 4
+    assert [len(steps.checks(chosen, step, {})) for step in planned if step.kind == "prepare"] == [2] * 4
+
+
+def test_a_test_that_fills_empty_tables_gets_its_own_each_time_and_no_warm_up() -> None:
+    chosen = options(tests=["oltp_read_only", "bulk_insert", "oltp_read_write"], threads=[1, 3])
+    planned = steps.plan(chosen, SETUP, 1.0)
+    assert [step.name for step in planned if step.kind != "warm_up"] == [
+        "prepare", "oltp_read_only.t1", "oltp_read_only.t3", "prepare.2", "bulk_insert.t1", "prepare.3",
+        "bulk_insert.t3", "prepare.4", "oltp_read_write.t1", "oltp_read_write.t3",
+    ]  # fmt: skip
+    named = {step.name: step for step in planned}
+    assert "bulk_insert.t3.warm_up" not in named and steps.names(chosen) == [*named]
+    assert [named[name].kind for name in ("prepare", "prepare.3", "prepare.4")] == ["prepare", "prepare_own", "prepare"]
+    made = steps.spec(chosen, named["prepare.3"], steps.workers(chosen, named["prepare.3"])[0], 6).details
+    assert (made["command"], made["script"], made["threads"]) == ("prepare", "bulk_insert", 3)
+    assert steps.checks(chosen, named["prepare.3"], {}) == []
+    (check,) = steps.checks(chosen, named["bulk_insert.t3"], {"bulk_insert.t1": 7, "bulk_insert.t3": 12})
+    assert check.expected == 12 and check.statement.count("COUNT(*)") == 3 and check.table is None
+    assert steps.checks(options(tests=["bulk_insert"], count_rows=False), named["bulk_insert.t3"], {}) == []
 
 
 def test_names_that_are_no_step_have_no_kind() -> None:

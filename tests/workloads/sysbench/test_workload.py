@@ -45,14 +45,14 @@ def loaded(folder: Path, text: str = TEXT) -> LoadedExperiment:
 @pytest.mark.slow
 @pytest.mark.usefixtures("sysbench")
 def test_from_prepare_to_answers(tmp_path: Path, build: Build, workspace: Workspace) -> None:
-    experiment = loaded(tmp_path)
+    experiment = loaded(tmp_path, TEXT.replace("oltp_insert,", "oltp_insert, bulk_insert,"))
     manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
     assert manifest.status == "complete" and verify(workspace.run_dir(manifest.run_id)) == []
     lake = reader.lake(workspace)
     names = reader.sql(lake, "SELECT step FROM steps ORDER BY step_id")["step"].to_list()
     assert names == [
-        "prepare", "oltp_insert.t1", "prepare.2", "oltp_insert.t2", "prepare.3", "oltp_write_only.t1",
-        "oltp_write_only.t2",
+        "prepare", "oltp_insert.t1", "prepare.2", "oltp_insert.t2", "prepare.3", "bulk_insert.t1", "prepare.4",
+        "bulk_insert.t2", "prepare.5", "oltp_write_only.t1", "oltp_write_only.t2",
     ]  # fmt: skip
     counts = reader.sql(lake, "SELECT DISTINCT step, row_count FROM table_counts ORDER BY ALL")
     assert set(counts["row_count"]) == {500} and "oltp_insert.t1" not in counts["step"].to_list()
@@ -68,7 +68,10 @@ def test_from_prepare_to_answers(tmp_path: Path, build: Build, workspace: Worksp
         (of_step,) = totals.filter(step=row["step"]).to_dicts()
         assert row["tps"] == pytest.approx(of_step["done"] / of_step["seconds"]) and of_step["timed"] == of_step["done"]
         assert row["p50_s"] > 0
-    assert (summary["threads"].to_list(), summary["scale_up"].null_count()) == ([1, 2, 1, 2], 2)
+    assert (summary["threads"].to_list(), summary["scale_up"].null_count()) == ([1, 2] * 3, 3)
+    checked = reader.sql(lake, "SELECT step, found, expected FROM checks WHERE step LIKE 'bulk_insert%'")
+    assert checked["step"].to_list() == ["bulk_insert.t1", "bulk_insert.t2"] and checked["found"].min() > 0
+    assert checked["found"].to_list() == checked["expected"].to_list()
     gaps = answer(lake, "gaps", "t").filter(pl.col("step").str.starts_with("prepare"))
     assert set(gaps["problem"]) <= {
         "seconds not recorded: a driven program has printed its total only", "seconds without a history list sample",
