@@ -12,7 +12,7 @@ import pytest
 
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
-from ibench_lib.store import catalogue, reader
+from ibench_lib.store import reader
 from ibench_lib.store.manifest import with_checksum
 from ibench_lib.workloads import workload
 from tests.shared import asked, lake_of
@@ -141,8 +141,6 @@ def test_steps_that_did_not_complete_say_so_in_every_row(workspace: Workspace) -
     end_run(writer, live)
 
 
-@pytest.mark.long
-@pytest.mark.slow
 def test_a_question_can_be_part_of_sql() -> None:
     lake = lake_of(*three_configurations())
     ids = reader.sql(lake, "SELECT run_id FROM runs")["run_id"].to_list()
@@ -151,13 +149,6 @@ def test_a_question_can_be_part_of_sql() -> None:
     assert reader.sql(lake, text).rows() == [
         ("system.cy10ap1lag", 2500.0), ("system.cy10a", 5000.0), ("system.cy10ap1", 5000.0),
     ]  # fmt: skip
-    for name in catalogue.questions():
-        values = {"runs": ids, "steps": [], "base": "system.cy10a", "points": 100, "metrics": ["ips", "qps"]}
-        values |= {"bases": ["system.cy10a"], "chain": []}
-        values = {key: value for key, value in values.items() if key in catalogue.parameters_of(name)}
-        shown = ", ".join(repr(values[key]) for key in catalogue.DECLARED.findall(catalogue.questions()[name]))
-        as_table = reader.sql(lake, f"FROM questions.{name}({shown})")
-        assert as_table.equals(reader.question(lake, name, **values)), name
 
 
 def test_variables_that_differ_are_told_from_noise_and_from_what_is_not_there(workspace: Workspace) -> None:

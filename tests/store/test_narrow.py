@@ -22,7 +22,8 @@ pytestmark = pytest.mark.lake
 
 RUNS = (Run(), Run("b", minute=1), Run("c", minute=2))
 VALUES: dict[str, Any] = {
-    "steps": ["l.i1", "qr100"], "points": 50, "base": "system.b", "bases": ["system.b"], "chain": []
+    "steps": ["l.i1", "qr100"], "points": 50, "base": "system.b", "bases": ["system.b"], "chain": [],
+    "metrics": ["ips", "qps"],
 }  # fmt: skip
 
 
@@ -33,6 +34,21 @@ def about(question: str, runs: list[str]) -> dict[str, Any] | None:
     return {name: values[name] for name in wanted} if {"runs"} <= wanted <= values.keys() else None
 
 
+def part_of_sql(name: str, values: dict[str, Any]) -> str:
+    """SQL that asks a question with these values."""
+    given = (repr(values[key]) for key in catalogue.parameters_in_order(f"questions.{name}"))
+    return f"FROM questions.{name}({', '.join(given)})"
+
+
+@pytest.mark.slow
+def test_a_question_that_is_not_about_runs_can_be_part_of_sql() -> None:
+    lake = lake_of(*RUNS)
+    names = [name for name in catalogue.questions() if "runs" not in catalogue.parameters_of(name)]
+    for name in names:
+        values = {key: VALUES[key] for key in catalogue.parameters_of(name)}
+        assert reader.sql(lake, part_of_sql(name, values)).equals(reader.question(lake, name, **values)), name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", [(0,), (1, 2), ()])
 def test_every_question_has_the_same_answer(chosen: tuple[int, ...]) -> None:
@@ -40,11 +56,14 @@ def test_every_question_has_the_same_answer(chosen: tuple[int, ...]) -> None:
     runs = [RUNS[number].run_id for number in chosen]
     narrow = narrowed(lake, runs)
     asked = {name: values for name in catalogue.questions() if (values := about(name, runs)) is not None}
-    assert len(asked) > 40
+    about_runs = [name for name in catalogue.questions() if "runs" in catalogue.parameters_of(name)]
+    assert list(asked) == about_runs and len(asked) > 40
     for name, values in asked.items():
         # The last digits of a sum depend on the order of its terms, which no file order promises.
         whole, found = (reader.question(one, name, **values) for one in (lake, narrow))
         assert_frame_equal(whole, found, rel_tol=1e-9, abs_tol=1e-9)
+        if len(chosen) == 2:
+            assert_frame_equal(whole, reader.sql(lake, part_of_sql(name, values)), rel_tol=1e-9, abs_tol=1e-9)
 
 
 @pytest.mark.slow
