@@ -94,8 +94,8 @@ def test_what_verify_calls_bad_is_not_pulled(workspace: Workspace, tmp_path: Pat
     assert list(workspace.runs.iterdir()) == []
 
 
-IN_A_LAKE = 48
-BAD = [Run(f"bad{number // 2}", minute=10 + number) for number in range(IN_A_LAKE)]
+IN_A_LAKE, IN_A_LARGE_LAKE = 48, 120
+BAD = [Run(f"bad{number // 2}", minute=10 + number % IN_A_LAKE) for number in range(IN_A_LARGE_LAKE)]
 """Every other one is an older run of the same cell, whose figures no post shows."""
 GOOD = [Run(), Run("cy10ap1", minute=1, l_i1_s=20)]
 
@@ -108,6 +108,17 @@ def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return workspace
 
 
+@pytest.fixture(scope="module")
+def expected(undamaged: Workspace, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a summary says of the good runs where there are no others."""
+    alone = Workspace(tmp_path_factory.mktemp("alone"))
+    for run in GOOD:
+        shutil.copytree(undamaged.run_dir(run.run_id), alone.run_dir(run.run_id))
+    lines = figures(alone)
+    assert len(lines) > 8
+    return lines
+
+
 def figures(workspace: Workspace, **environment: str) -> list[str]:
     """What a summary says of the good runs."""
     result = ibench(workspace, "summary", "demo", "--tails", "--format", "csv", **environment)
@@ -117,7 +128,13 @@ def figures(workspace: Workspace, **environment: str) -> list[str]:
 
 
 def check_damaged_lakes(
-    undamaged: Workspace, folder: Path, seed: int, lakes: int, damaged: int, kernel: SharedKernel | None = None
+    undamaged: Workspace,
+    expected: list[str],
+    folder: Path,
+    seed: int,
+    lakes: int,
+    damaged: int,
+    kernel: SharedKernel | None = None,
 ) -> Counter[str]:
     """Damage some runs in each of some lakes, and ask all commands. Returns how often there was what damage.
 
@@ -126,11 +143,6 @@ def check_damaged_lakes(
     With a kernel, the notebook of the workload is run on the first lake.
     """
     dice, seen = random.Random(seed), Counter[str]()
-    alone = Workspace(folder / "alone")
-    for run in GOOD:
-        shutil.copytree(undamaged.run_dir(run.run_id), alone.run_dir(run.run_id))
-    expected = figures(alone)
-    assert len(expected) > 8
     for number in range(lakes):
         here = Workspace(folder / f"lake{number}")
         for run in (*GOOD, *BAD[:damaged]):
@@ -197,18 +209,19 @@ def check_post(here: Workspace, damages: dict[str, Damage], kernel: SharedKernel
 @pytest.mark.slow
 @pytest.mark.parametrize("damaged", [5, IN_A_LAKE])  # read one by one, and by the index
 def test_damaged_runs_are_named_and_the_figures_of_others_stay(
-    undamaged: Workspace, tmp_path: Path, damaged: int
+    undamaged: Workspace, expected: list[str], tmp_path: Path, damaged: int
 ) -> None:
-    check_damaged_lakes(undamaged, tmp_path, seed=damaged, lakes=1, damaged=damaged)
+    check_damaged_lakes(undamaged, expected, tmp_path, seed=damaged, lakes=1, damaged=damaged)
 
 
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("quarter", range(1, 5))
 def test_1000_damaged_runs_are_named_and_the_figures_of_others_stay(
-    undamaged: Workspace, tmp_path: Path, kernel: SharedKernel, quarter: int
+    undamaged: Workspace, expected: list[str], tmp_path: Path, kernel: SharedKernel, quarter: int
 ) -> None:
-    """Most of the time goes into starting commands, so lakes have many damaged runs each."""
-    seen = check_damaged_lakes(undamaged, tmp_path, seed=quarter, lakes=5, damaged=IN_A_LAKE, kernel=kernel)
-    seen += check_damaged_lakes(undamaged, tmp_path / "few", seed=10 + quarter, lakes=2, damaged=5, kernel=kernel)
+    """Most of the time goes into commands, so lakes have many damaged runs each."""
+    many, few = (quarter, 2, IN_A_LARGE_LAKE), (10 + quarter, 2, 5)
+    seen = check_damaged_lakes(undamaged, expected, tmp_path, *many, kernel)
+    seen += check_damaged_lakes(undamaged, expected, tmp_path / "few", *few, kernel)
     assert seen.total() == 250 and len(seen) > 35
