@@ -22,13 +22,12 @@ def archive_statements(imports: pl.DataFrame) -> list[str]:
     if imports.is_empty():
         return ["Nothing here was imported."]
     sentences = []
-    for name in listed(imports["experiment"]):
-        runs = imports.filter(pl.col("experiment") == name)
-        files = max(runs["files"].to_list())
+    for (name, origin), runs in imports.group_by("experiment", "origin", maintain_order=True):
+        files = sum(runs.unique("import_id")["files"].to_list())  # there may be several imports of a name
         of_files = f" of {count(files, 'file')}" if files else ""
         made = f"{count(len(runs), 'run')} with {count(sum(runs['steps'].to_list()), 'step')}"
-        origin = NOT_MEASURED[runs["origin"][0]]
-        sentences.append(f"{name}: {made} from {origin}{of_files}. Source: {joined(listed(runs['source']))}.")
+        whence = NOT_MEASURED[str(origin)]
+        sentences.append(f"{name}: {made} from {whence}{of_files}. Source: {joined(listed(runs['source']))}.")
     logs = imports.filter(pl.col("origin") == "imported")
     if len(logs):
         seconds, steps = sum(logs["with_seconds"].to_list()), sum(logs["steps"].to_list())
