@@ -40,7 +40,7 @@ _STEPS = 10**8
 
 @dataclass(frozen=True)
 class Graph:
-    """One side, or the difference of two. `where` says of what, such as `l.i0, cached`.
+    """One side, or the difference of two. `where` says of what, such as `l.i0, cached`; `called` says it in words.
 
     `trie` is what is drawn; `whole` has a node for every function. `tested` are nodes of `trie` whose change is known
     to be noise or not, `functions` the same of what functions use themselves; `untested` says why there are none.
@@ -53,6 +53,7 @@ class Graph:
     tested: Mapping[int, Change]
     functions: Mapping[str, Change]
     untested: str = ""
+    called: str = ""
 
     @property
     def in_us(self) -> bool:
@@ -72,20 +73,20 @@ class Graph:
     @property
     def title(self) -> str:
         """Its heading in a page."""
-        if len(self.sides) == 1:
-            return f"Where the server's CPU goes in {self.where}: {self.sides[0].short}"
-        return f"Where the server's CPU goes in {self.where}: {self.sides[0].short} and {self.sides[1].short}"
+        whose = " and ".join(side.short for side in self.sides)
+        return f"Where the server's CPU goes in {self.called or self.where}: {whose}"
 
 
-def graph_of(sides: Sequence[Side], where: str, most_nodes: int = MOST_NODES) -> Graph:
+def graph_of(sides: Sequence[Side], where: str, most_nodes: int = MOST_NODES, called: str = "") -> Graph:
     """The graph of one side, or of A and B."""
     sides = alike(sides)
     weighed = _weighed(sides)
     trie, whole = trie_of(weighed, most_nodes), trie_of(weighed, _ALL)
     if len(sides) == 1:
-        return Graph(tuple(sides), where, trie, whole, {}, {})
+        return Graph(tuple(sides), where, trie, whole, {}, {}, called=called)
     functions = changes_of_functions(sides, whole)
-    return Graph(tuple(sides), where, trie, whole, changes_of_nodes(sides, trie), functions, why_untested(sides))
+    nodes, untested = changes_of_nodes(sides, trie), why_untested(sides)
+    return Graph(tuple(sides), where, trie, whole, nodes, functions, untested, called)
 
 
 def _weighed(sides: Sequence[Side]) -> list[dict[Stack, tuple[int, float]]]:

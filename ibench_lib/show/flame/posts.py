@@ -10,7 +10,7 @@ from dataclasses import replace
 import polars as pl
 
 from ibench_lib.analysis.flame.sides import Side, dip_sides, side_of
-from ibench_lib.analysis.frames import by_position, steps_of
+from ibench_lib.analysis.frames import by_position, step_text, steps_of
 from ibench_lib.analysis.history import History
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
@@ -37,7 +37,7 @@ def flame_graphs(post: Selection) -> Shown:
         for name in by_position(of_step):
             side = _side(stacks, of_step, setup, step, name)
             if side is not None:
-                graphs.append((step, graph_of([side], f"{step}, {setup}")))
+                graphs.append((step, _graph([side], of_step, setup, step)))
     return _shown(graphs, profiled, stacks, post.palette)
 
 
@@ -101,7 +101,7 @@ def dip_flames(post: Selection) -> Shown:
             if why:
                 said.append(f"{name} in {step}, {setup}: {why}.")
             else:
-                graphs.append((step, graph_of([rest, in_dips], f"{step}, {setup}")))
+                graphs.append((step, _graph([rest, in_dips], of_step, setup, step)))
     items = _drawn(graphs, post.palette)
     if said:
         items.append(sentence(f"No graph of dips against the rest of {' '.join(said)}"))
@@ -140,7 +140,13 @@ def _both(
     """The graph of two dbms that completed a step, if both were profiled in it."""
     sides = [_side(stacks, profiled.filter(_FIT), setup, step, name) for name in names]
     known = [side for side in sides if side is not None]
-    return [(step, graph_of(known, f"{step}, {setup}"))] if len(known) == 2 else []
+    return [(step, _graph(known, profiled, setup, step))] if len(known) == 2 else []
+
+
+def _graph(sides: Sequence[Side], profiled: pl.DataFrame, setup: str, step: str) -> Graph:
+    """The graph of one side or of two, with its step in words in the title."""
+    called = step_text(profiled, step, "{words} ({step})")
+    return graph_of(sides, f"{step}, {setup}", called=f"{called}, {setup}")
 
 
 def _change(graph: Graph) -> float:

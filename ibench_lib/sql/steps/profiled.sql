@@ -31,7 +31,7 @@ WITH chosen AS (
     SELECT DISTINCT run_id FROM profile_stacks
 )
 SELECT
-    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, r.build,
+    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.kind, c.step_status, r.build,
     r.origin_wall AS begun, coalesce(s.recordings, 0)::BIGINT AS recordings, coalesce(s.samples, 0)::BIGINT AS samples,
     s.seconds, s.event, s.frequency, s.lost, s.cpu_s, s.samples / s.frequency / nullif(s.cpu_s, 0) AS sampled,
     1e6 * v.cpus / nullif(x.throughput, 0) AS scpupq,

@@ -33,7 +33,7 @@ def figures(shown: Shown) -> list[str]:
 def test_each_profiled_result_has_a_graph_and_the_others_a_reason() -> None:
     post = choose(lake_of(profiled("a"), Run("b", minute=1)), "demo", steps=["l.i0"])
     shown = flame_graphs(post)
-    assert figures(shown) == ["Where the server&#x27;s CPU goes in l.i0, cached: system.a"]
+    assert figures(shown) == ["Where the server&#x27;s CPU goes in inserts in key order (l.i0), cached: system.a"]
     assert shown.answers == ("profiled", "stacks")
     assert texts(shown)[-1] == (
         "The server was not profiled in any step of system.b: the experiment did not ask for it "
@@ -59,7 +59,7 @@ def test_no_run_says_so() -> None:
 def test_two_results_are_compared_where_both_were_profiled() -> None:
     both = pair(choose(lake_of(profiled("a"), profiled("b", {**STACKS, "x;y": 9}, minute=1)), "demo"))
     assert figures(flame_differences(both)) == [
-        "Where the server&#x27;s CPU goes in l.i0, cached: system.a and system.b"
+        "Where the server&#x27;s CPU goes in inserts in key order (l.i0), cached: system.a and system.b"
     ]
     one = pair(choose(lake_of(profiled("a"), Run("b", minute=1)), "demo"))
     shown = flame_differences(one)
@@ -77,7 +77,7 @@ def test_the_graph_that_differs_most_opens_a_post_and_the_others_are_folded() ->
     both = pair(choose(lake_of(*runs), "demo"))
 
     def setups(shown: Shown) -> list[str]:
-        return re.findall(r"in l\.i0, (\w+):", " ".join(figures(shown)))
+        return re.findall(r"\(l\.i0\), (\w+):", " ".join(figures(shown)))
 
     assert setups(flame_differences(both)) == ["cached", "io"]
     shown = flame_differences(both, opening=True)
@@ -105,7 +105,9 @@ def test_the_oldest_and_the_newest_profiled_release_are_compared() -> None:
     found = figures(release_flames(post, history))
     known = [build.name for line in history.lines for build in line.builds]
     assert found == (
-        [f"Where the server&#x27;s CPU goes in l.i0, cached: {known[0]}.c and {known[2]}.c"] if known else []
+        [f"Where the server&#x27;s CPU goes in inserts in key order (l.i0), cached: {known[0]}.c and {known[2]}.c"]
+        if known
+        else []
     )
 
 
@@ -116,7 +118,8 @@ def of_dips(*runs: Run) -> Shown:
 def test_dips_are_compared_with_the_rest_by_operation() -> None:
     shown = of_dips(with_dips("a", STACKS, {**STACKS, COPY: 120}))
     assert figures(shown) == [
-        "Where the server&#x27;s CPU goes in l.i1, cached: system.a outside dips and system.a in dips"
+        "Where the server&#x27;s CPU goes in inserts with secondary indexes (l.i1), cached: "
+        "system.a outside dips and system.a in dips"
     ]
     assert shown.answers == ("profiled", "stacks", "dip_recordings")
     (graph,) = [item.markup for item in shown.items if isinstance(item, Html) and "<figure" in item.markup]
