@@ -35,9 +35,10 @@ import pymysql
 
 from benchmarks.performance_page import write_section
 from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.client.compiled_core import CHOICE
 from ibench_lib.client.load import Load
 from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.connection_core import CHOICE, core
+from ibench_lib.client.mysql.connection_core import CORE
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role
 from ibench_lib.client.spec import Spec
@@ -197,7 +198,7 @@ def connect(client: str, address: Address) -> Any:
         return CursorConnection(MySQLdb.connect(password=address.password, **where))
     if client.startswith(WITHOUT_CORE):
         os.environ[CHOICE] = "0"  # of a process that serves this client only
-        core.cache_clear()
+        CORE.forget()
     return Connection(address.arguments(), "b", 60)
 
 

@@ -1,4 +1,4 @@
-"""The build hook compiles the client's core, and whatever keeps it from that is one line and no failure."""
+"""The build hook compiles the cores of the drivers, and whatever keeps it from that is one line and no failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hatch_build
-from hatch_build import COMPILED, SOURCE, build, lacking
+from hatch_build import COMPILED, SHARED, SOURCES, build, lacking
 from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
@@ -19,8 +19,9 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("IBENCH_CORE", raising=False)
     monkeypatch.delenv("CC", raising=False)
-    (tmp_path / SOURCE).parent.mkdir(parents=True)
-    shutil.copy(ROOT / SOURCE, tmp_path / SOURCE)
+    for source in (SHARED, *SOURCES):
+        (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / source, tmp_path / source)
     return tmp_path
 
 
@@ -31,8 +32,8 @@ def compiler(folder: Path, script: str) -> str:
     return str(path)
 
 
-def left(checkout: Path) -> set[str]:
-    return {path.name for path in (checkout / SOURCE).parent.iterdir()} - {SOURCE.name}
+def left(checkout: Path) -> set[Path]:
+    return {path.relative_to(checkout) for source in SOURCES for path in (checkout / source).parent.glob("*.so*")}
 
 
 @pytest.mark.slow
@@ -41,7 +42,7 @@ def test_it_is_built_next_to_its_source_without_a_warning(checkout: Path, monkey
         hatch_build, "FLAGS", (*hatch_build.FLAGS, "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror")
     )
     assert build(checkout) is None
-    assert left(checkout) == {COMPILED.name}
+    assert left(checkout) == set(COMPILED)
 
 
 def test_nobody_who_wants_none_gets_one(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +68,7 @@ def test_a_checkout_that_cannot_be_written_is_left_as_it_is(checkout: Path, monk
     monkeypatch.setenv("CC", compiler(checkout, "echo 'collect2: error: ld returned 1 exit status' >&2; exit 1"))
     monkeypatch.setattr(hatch_build.os, "access", lambda _path, mode: mode != os.W_OK)  # root may write everywhere
     monkeypatch.setattr(hatch_build, "lacking", lambda: None)
-    assert build(checkout) == f"{(checkout / COMPILED).parent} cannot be written"
+    assert build(checkout) == f"{(checkout / COMPILED[0]).parent} cannot be written"
     assert left(checkout) == set()
 
 
@@ -88,5 +89,5 @@ def test_what_is_missing_is_named(checkout: Path, monkeypatch: pytest.MonkeyPatc
     assert build(checkout) == "no C compiler: install gcc"
     monkeypatch.undo()
     monkeypatch.delenv("IBENCH_CORE", raising=False)
-    (checkout / SOURCE).unlink()
+    (checkout / SHARED).unlink()
     assert "No such file or directory" in str(build(checkout))

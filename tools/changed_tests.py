@@ -23,7 +23,7 @@ BY_NAME = {
     "ibench_lib.cli.main": "ibench_lib/cli/*.py",
     "ibench_lib.client.driver": "ibench_lib/client/*.py ibench_lib/workloads/*/statements/*.py tests/fakes/linedb/*.py",
     "ibench_lib.client.external": "ibench_lib/workloads/*/client.py ibench_lib/client/mysql/connection.py",
-    "ibench_lib.client.mysql.connection_core": "hatch_build.py",
+    "ibench_lib.client.compiled_core": "hatch_build.py",
     "ibench_lib.client.worker": "ibench_lib/workloads/*/*.py",
     "ibench_lib.importers.intake": "ibench_lib/importers/*.py",
     "ibench_lib.metrics": "ibench_lib/workloads/*/results/metrics.py",

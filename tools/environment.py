@@ -17,7 +17,7 @@ import types
 OLDEST = (3, 11)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOCK = os.path.join(ROOT, "requirements.lock")
-CORE = os.path.join(ROOT, "ibench_lib", "client", "mysql", "core.c")
+CORES = sorted(glob.glob(os.path.join(ROOT, "ibench_lib", "**", "*.[ch]"), recursive=True))
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "ibench-environment")
@@ -36,16 +36,16 @@ def main():
         tool = "pip"
     with open(STAMP, "w", encoding="utf-8") as file:
         file.write(wanted)
-    say(f"environment ready in .venv (by {tool}); the client's compiled core: {core()}")
+    say(f"environment ready in .venv (by {tool}); the client's compiled cores: {core()}")
 
 
 def fingerprint():
     """What an environment depends on: the lock, the project's metadata, and the place (its scripts hold their path).
 
-    And the compiled core, its hook, and whether there is a compiler now.
+    And the compiled cores, their hook, and whether there is a compiler now.
     """
     digest = hashlib.sha256(ROOT.encode())
-    for path in (LOCK, os.path.join(ROOT, "pyproject.toml"), os.path.join(ROOT, "hatch_build.py"), CORE):
+    for path in (LOCK, os.path.join(ROOT, "pyproject.toml"), os.path.join(ROOT, "hatch_build.py"), *CORES):
         with open(path, "rb") as file:
             digest.update(file.read())
     digest.update(str(has_compiler()).encode())
@@ -82,8 +82,12 @@ def bring_compiler():
 
 
 def core():
-    """Whether the client has its compiled core, in a few words."""
-    program = "from ibench_lib.client.mysql.connection_core import found; print(found().why)"
+    """Whether the client has its compiled cores, in a few words."""
+    program = (
+        "from ibench_lib.client.mysql.connection_core import CORE as mysql\n"
+        "from ibench_lib.families.postgres.driver_core import CORE as postgres\n"
+        "print(*dict.fromkeys([mysql.found().why, postgres.found().why]), sep=', ')"
+    )
     try:
         done = subprocess.run([VENV_PYTHON, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, check=False)
     except OSError:

@@ -16,9 +16,11 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.client.compiled import CompiledExchange
 from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError, Steps
 from ibench_lib.client.exchange import Exchange, PythonExchange, transact
-from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire
+from ibench_lib.client.mysql.compiled import CompiledWire
+from ibench_lib.client.mysql.connection_core import CORE
 from ibench_lib.client.mysql.wire import LARGEST_PACKET, Wire
 from tests.client.mysql.conftest import NEEDS_CORE
 from tests.client.mysql.test_wire import DELETE_0, ERROR, INSERT_3, TEXT_3, packet, result, several
@@ -49,7 +51,9 @@ class Table:
         self.seat(count)
         made: Exchange
         if self.kind == "compiled":
-            made = CompiledExchange([wire for wire in self.wires if isinstance(wire, CompiledWire)])
+            module = CORE.used().module
+            assert module is not None
+            made = CompiledExchange(module, [wire for wire in self.wires if isinstance(wire, CompiledWire)])
         else:
             made = PythonExchange(self.wires)  # type: ignore[arg-type]
         self._open.callback(made.close)

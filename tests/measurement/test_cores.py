@@ -13,10 +13,11 @@ import pymysql
 import pytest
 
 from ibench_lib import paths
+from ibench_lib.client.compiled_core import CHOICE
 from ibench_lib.client.load import Load
 from ibench_lib.client.many import ManyLoad, Terminal
-from ibench_lib.client.mysql import connection_core
 from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.connection_core import CORE
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import next_operation
 from ibench_lib.servers.address import Address
@@ -51,12 +52,12 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Chooses the core of the connections made next."""
 
     def chosen(choice: str) -> None:
-        monkeypatch.setenv(connection_core.CHOICE, choice)
-        connection_core.core.cache_clear()
+        monkeypatch.setenv(CHOICE, choice)
+        CORE.forget()
 
     yield chosen
     monkeypatch.undo()
-    connection_core.core.cache_clear()
+    CORE.forget()
 
 
 @dataclass(frozen=True)

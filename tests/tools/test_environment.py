@@ -21,12 +21,12 @@ def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name, path in {
         "ROOT": tmp_path,
         "LOCK": tmp_path / "requirements.lock",
-        "CORE": tmp_path / "core.c",
+        "CORES": [tmp_path / "core.c"],
         "VENV": tmp_path / ".venv",
         "VENV_PYTHON": tmp_path / ".venv" / "bin" / "python",
         "STAMP": tmp_path / ".venv" / "ibench-environment",
     }.items():
-        monkeypatch.setattr(environment, name, str(path))
+        monkeypatch.setattr(environment, name, [*map(str, path)] if isinstance(path, list) else str(path))
     return tmp_path
 
 

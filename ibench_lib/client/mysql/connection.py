@@ -14,10 +14,12 @@ from pymysql.constants import CLIENT, CR
 
 from ibench_lib.base import mysql
 from ibench_lib.client import driver
+from ibench_lib.client.compiled import CompiledExchange
 from ibench_lib.client.driver import ConnectionLost, StatementError
 from ibench_lib.client.exchange import Exchange
 from ibench_lib.client.mysql.binary import Prepared, PreparedRows, with_markers
-from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire, completed_by, wire_of
+from ibench_lib.client.mysql.compiled import CompiledWire, completed_by, wire_of
+from ibench_lib.client.mysql.connection_core import CORE
 from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, Wire, refused
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
@@ -162,8 +164,8 @@ def _exchange(connections: Sequence[driver.Connection]) -> Exchange | None:
     """The compiled exchange; None if not all of these connections can be in it."""
     wires = [connection._wire for connection in connections if isinstance(connection, Connection)]
     compiled = [wire for wire in wires if isinstance(wire, CompiledWire)]
-    alike = len({wire.deprecate_eof for wire in compiled}) == 1
-    return CompiledExchange(compiled) if alike and len(compiled) == len(connections) else None
+    module, alike = CORE.used().module, len({wire.mode for wire in compiled}) == 1
+    return CompiledExchange(module, compiled) if module and alike and len(compiled) == len(connections) else None
 
 
 def _translate(error: Exception) -> Exception:

@@ -1,35 +1,42 @@
-"""The driver of PostgreSQL: the protocol itself, in Python, with one statement under way at a time.
+"""The driver of PostgreSQL: the protocol itself, with one statement under way at a time.
 
 A command is a mark and what follows it: the text of a query, or the messages of a prepared statement.
 """
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ibench_lib.client import driver
+from ibench_lib.client.compiled import CompiledExchange
 from ibench_lib.client.driver import Row, StatementError
+from ibench_lib.client.exchange import Exchange
+from ibench_lib.families.postgres.compiled import CompiledWire, completed_by, wire_to
+from ibench_lib.families.postgres.driver_core import CORE
 from ibench_lib.families.postgres.prepared import Prepared, PreparedRows
-from ibench_lib.families.postgres.wire import Wire
-
-_TEXT = b"Q"
+from ibench_lib.families.postgres.wire import TEXT
 
 
 class Connection:
     """A connection, as `driver.Connection` describes it. Parameters are those of `driver.connect`."""
 
     family = "postgres"
-    rollback = _TEXT + b"ROLLBACK"
+    rollback = TEXT + b"ROLLBACK"
 
     def __init__(self, address: Mapping[str, Any], database: str | None, timeout_s: float) -> None:
         self.asked_ns = 0
-        self._wire = Wire(address, database, timeout_s)
+        self._wire = wire_to(address, database, timeout_s)
+        self.execute = self._wire.execute
+        self.execute_several = self._wire.execute_several
+        self.fetch = self._wire.fetch
+        self.begin = self._wire.begin
         self.arrived = self._wire.arrived
         self.fileno = self._wire.fileno
         self.close = self._wire.close
+        if isinstance(self._wire, CompiledWire):
+            self.transact, self.exchange = self._wire.transact, _exchange
 
     @property
     def id(self) -> int | None:
@@ -39,7 +46,7 @@ class Connection:
     @staticmethod
     def command(text: bytes) -> bytes:
         """The command that sends an SQL text."""
-        return _TEXT + text
+        return TEXT + text
 
     def query(self, text: str) -> int:
         """Run one SQL text. Returns the rows that it changed or returned. Raises as `driver.Connection.query`."""
@@ -59,7 +66,7 @@ class Connection:
         """Prepare a text that `%` would complete (`driver.Statement`). Raises as `query`."""
         statement = Prepared(text)
         self._prepare(statement.opening)
-        return statement
+        return completed_by(statement)
 
     def prepared_rows(self, insert: str, rows: int, integers: int, strings: Sequence[bytes]) -> PreparedRows:
         """Prepare an INSERT of so many rows (`driver.Connection.prepared_rows`). Raises as `query`."""
@@ -67,27 +74,11 @@ class Connection:
         self._prepare(statement.opening)
         return statement
 
-    def execute(self, command: bytes) -> int:
-        """Send one command and return the rows that it changed or returned. Raises as `query` does."""
-        self._wire.send(_framed(command), fetch=False)
-        return cast(int, self._wire.answer())
-
-    execute_several = execute
-
-    def fetch(self, command: bytes, *, several: bool = False) -> Sequence[Row]:
-        """Send one query, and return its rows: values as text, and None for NULL. Raises as `query`."""
-        self._wire.send(_framed(command), fetch=True)
-        return cast("list[Row]", self._wire.answer())
-
-    def begin(self, command: bytes, *, fetch: bool, several: bool = False) -> None:
-        """Send one command and do not wait; `arrived` gives its answer. Raises ConnectionLost."""
-        self._wire.send(_framed(command), fetch=fetch)
-
     def _asked(self, text: str, *, fetch: bool) -> int | Sequence[Row]:
         begun_ns = time.monotonic_ns()
         try:
-            self._wire.send(_framed(_TEXT + text.encode()), fetch=fetch)
-            return self._wire.answer()
+            command = TEXT + text.encode()
+            return self.fetch(command) if fetch else self.execute(command)
         finally:
             self.asked_ns += time.monotonic_ns() - begun_ns
 
@@ -106,11 +97,12 @@ class Connection:
             self.asked_ns += time.monotonic_ns() - begun_ns
 
 
-def _framed(command: bytes) -> bytes:
-    """What a command is on the wire."""
-    if command[:1] == _TEXT:
-        return b"%b%b%b\0" % (_TEXT, struct.pack(">I", len(command) + 4), command[1:])
-    return command[1:]
+def _exchange(connections: Sequence[driver.Connection]) -> Exchange | None:
+    """The compiled exchange; None if not all of these connections can be in it."""
+    wires = [connection._wire for connection in connections if isinstance(connection, Connection)]
+    compiled = [wire for wire in wires if isinstance(wire, CompiledWire)]
+    module = CORE.used().module
+    return CompiledExchange(module, compiled) if module and len(compiled) == len(connections) else None
 
 
 def connect(

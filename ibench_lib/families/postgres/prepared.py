@@ -42,7 +42,8 @@ def parse(text: str, types: Sequence[int]) -> tuple[bytes, bytes]:
 class Prepared:
     """A text whose values are sent apart from it (`driver.PreparedStatement`).
 
-    `opening` are the messages that prepare it, before its first execution.
+    `opening` are the messages that prepare it, before its first execution. A command is `head`, the values, each after
+    its length, and `tail`.
     """
 
     def __init__(self, text: str) -> None:
@@ -52,13 +53,19 @@ class Prepared:
         count = len(self._types)
         formats = [1 if width else 0 for _, width in self._types]
         self._head = b"\0" + name + struct.pack(f">H{count}HH", count, *formats, count)
+        self.head, self.tail = MARK + message(b"B", b"") + self._head, b"\0\0" + _EXECUTE
+
+    @property
+    def codes(self) -> str:
+        """A letter for each parameter: q for an integer of 8 bytes, i of 4, and s for bytes."""
+        return "".join({8: "q", 4: "i", 0: "s"}[width] for _, width in self._types)
 
     def __mod__(self, values: Any) -> bytes:
         """The command with these values."""
         given = values if isinstance(values, tuple) else (values,)
         parts = [self._head]
         for value, (_, width) in zip(given, self._types, strict=True):
-            text = int(value).to_bytes(width, "big", signed=True) if width else bytes(value)
+            text = int(value).to_bytes(width, "big", signed=True) if width else bytes(memoryview(value))
             parts.append(struct.pack(">i", len(text)) + text)
         return MARK + message(b"B", b"".join([*parts, b"\0\0"])) + _EXECUTE
 

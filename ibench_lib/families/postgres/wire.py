@@ -12,12 +12,14 @@ import secrets
 import socket
 import ssl
 import struct
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
 
 from ibench_lib.client.driver import CHANGED, DEADLOCK, LOCK_TIMEOUT, ConnectionLost, Row, StatementError
 
 SYNC: Final = b"S\0\0\0\4"
+TEXT: Final = b"Q"
+"""The first byte of the command of a text. Behind any other byte are the messages themselves."""
 
 _PROTOCOL, _TLS_REQUEST = 196608, 80877103
 _CONNECT_S = 10.0
@@ -34,6 +36,7 @@ _LOST = ("57P01", "57P02", "57P03", "57P05", "08")
 _READY, _ROW, _COMPLETE, _ERROR, _DESCRIPTION, _EMPTY = b"ZDCETI"
 _PASSED = frozenset(b"NSAK123nst")
 """Notices, settings, and what says that a step of the extended protocol is done."""
+_SILENT = (BlockingIOError, TimeoutError)
 _UNASKED = frozenset(b"NSAE")
 """What a server may send at any time: notices, changed settings, and why it ends the connection."""
 
@@ -44,6 +47,13 @@ _unsigned16, _signed32 = struct.Struct(">H").unpack_from, struct.Struct(">i").un
 def message(kind: bytes, content: bytes) -> bytes:
     """A message of the frontend."""
     return kind + struct.pack(">I", len(content) + 4) + content
+
+
+def framed(command: bytes) -> bytes:
+    """What a command is on the wire."""
+    if command[:1] == TEXT:
+        return b"%b%b%b\0" % (TEXT, struct.pack(">I", len(command) + 4), command[1:])
+    return command[1:]
 
 
 class Wire:
@@ -79,6 +89,24 @@ class Wire:
             for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
                 self._socket.setsockopt(socket.SOL_SOCKET, option, limit)
 
+    def execute(self, command: bytes) -> int:
+        """Send one command and return the rows that it changed or returned, of all its statements."""
+        self.send(framed(command), fetch=False)
+        return cast(int, self.answer())
+
+    def execute_several(self, command: bytes) -> int:
+        """The same: each command may have several statements."""
+        return self.execute(command)
+
+    def fetch(self, command: bytes, *, several: bool = False) -> Sequence[Row]:
+        """Send one command and return its rows: values as text, and None for NULL."""
+        self.send(framed(command), fetch=True)
+        return cast("list[Row]", self.answer())
+
+    def begin(self, command: bytes, *, fetch: bool, several: bool = False) -> None:
+        """Send one command and do not wait; `arrived` gives its answer."""
+        self.send(framed(command), fetch=fetch)
+
     def send(self, data: bytes, *, fetch: bool) -> None:
         """Send messages that one answer follows; with `fetch` its rows are kept."""
         self._begin_answer(fetch=fetch)
@@ -87,7 +115,7 @@ class Wire:
                 self._socket.settimeout(self._timeout_s)
             self._socket.sendall(data)
         except OSError as error:
-            raise ConnectionLost(f"the connection broke: {error}") from error
+            raise self.lost(error) from error
 
     def answer(self) -> int | list[Row]:
         """Wait for the whole answer: the number of rows changed or returned, or the rows."""
@@ -96,12 +124,16 @@ class Wire:
                 if self._is_tls:
                     self._socket.settimeout(self._timeout_s)
                 data = self._socket.recv(_CHUNK)
-            except (BlockingIOError, TimeoutError):
-                raise ConnectionLost(f"the server was silent for {self._timeout_s:g} s") from None
             except OSError as error:
-                raise ConnectionLost(f"the connection broke: {error}") from error
+                raise self.lost(error) from (None if isinstance(error, _SILENT) else error)
             if self._take(data):
                 return self._result()
+
+    def lost(self, error: OSError) -> ConnectionLost:
+        """What an error of the socket means."""
+        if isinstance(error, _SILENT):
+            return ConnectionLost(f"the server was silent for {self._timeout_s:g} s")
+        return ConnectionLost(f"the connection broke: {error}")
 
     def arrived(self) -> int | list[Row] | None:
         """What has arrived by now of the answer; None if it is not whole."""
@@ -115,7 +147,7 @@ class Wire:
             except (BlockingIOError, ssl.SSLWantReadError):
                 return None
             except OSError as error:
-                raise ConnectionLost(f"the connection broke: {error}") from error
+                raise self.lost(error) from error
             if self._take(data):
                 return self._result()
 

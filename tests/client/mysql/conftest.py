@@ -3,9 +3,9 @@
 import pytest
 
 from ibench_lib.client.mysql.compiled import CompiledWire
-from ibench_lib.client.mysql.connection_core import core
+from ibench_lib.client.mysql.connection_core import CORE
 
-NEEDS_CORE = pytest.mark.skipif(core().module is None, reason=f"no compiled core: {core().why}")
+NEEDS_CORE = pytest.mark.skipif(CORE.used().module is None, reason=f"no compiled core: {CORE.used().why}")
 
 
 @pytest.fixture(params=["python", pytest.param("compiled", marks=NEEDS_CORE)])

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ibench_lib.client.compiled import CompiledExchange
 from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError
 from ibench_lib.client.mysql.binary import Prepared, length_encoded
-from ibench_lib.client.mysql.compiled import CompiledExchange, CompiledWire, completed_by
-from ibench_lib.client.mysql.connection_core import core
+from ibench_lib.client.mysql.compiled import CompiledWire, completed_by
+from ibench_lib.client.mysql.connection_core import CORE
 from ibench_lib.client.mysql.wire import LARGEST_PACKET, Wire
 from tests.client.mysql.conftest import NEEDS_CORE
 from tests.client.mysql.test_wire import (
@@ -103,7 +104,9 @@ class Question:
         if not isinstance(wire, CompiledWire):
             wire.begin(self.command, fetch=self.fetch, several=self.several)
             return wire.arrived
-        together = CompiledExchange([wire])
+        module = CORE.used().module
+        assert module is not None
+        together = CompiledExchange(module, [wire])
         together.start(0, self._steps())
 
         def arrived() -> Any:
@@ -207,7 +210,7 @@ def test_values_of_every_type_are_the_same_text(decimals: int) -> None:
 @NEEDS_CORE
 @pytest.mark.parametrize("kind", [7, 10, 12], ids=["timestamp", "date", "datetime"])
 def test_dates_are_written_by_the_core_itself(kind: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CompiledWire, "_rest", lambda *_given, **_named: pytest.fail("it was left to Python"))
+    monkeypatch.setattr(CompiledWire, "rest", lambda *_given, **_named: pytest.fail("it was left to Python"))
     values = (b"\0", b"\4\xe8\7\2\x1d", b"\7\x0f\x27\x0c\x1f\x17\x3b\x3a")
     answer = of_columns([definition(kind)] * 3, [bytes(2) + b"".join(values)])
     (row,) = Question((answer,), EXECUTION, True, False, True, True).outcome(CompiledWire)[0]
@@ -233,7 +236,7 @@ def test_any_number_of_columns_is_the_same_to_both(count: int, as_two_bytes: boo
 
 @NEEDS_CORE
 def test_arguments_that_are_none_are_refused() -> None:
-    module: Any = core().module
+    module: Any = CORE.used().module
     exchange = module.Exchange((), 0, StatementError)
     for call, arguments in [
         (module.ask, ((b"\x03", None), 0, 0)), (module.ask, ((b"\x03",), 0, 0)), (module.transact, ((), 0, 0)),
@@ -259,7 +262,7 @@ def test_arguments_that_are_none_are_refused() -> None:
 
 @NEEDS_CORE
 def test_a_command_of_several_packets_is_left_to_python() -> None:
-    module: Any = core().module
+    module: Any = CORE.used().module
     ours, theirs = socket.socketpair()
     with ours, theirs:
         for command in (b"", bytes(LARGEST_PACKET)):

@@ -1,0 +1,261 @@
+"""The compiled exchange gives what Python's wire gives: the same answers and the same errors, in the same words."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ibench_lib.client.compiled import CompiledExchange
+from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError
+from ibench_lib.families.postgres import wire as wires
+from ibench_lib.families.postgres.compiled import CompiledWire, completed_by
+from ibench_lib.families.postgres.driver_core import CORE
+from ibench_lib.families.postgres.prepared import Prepared
+from ibench_lib.families.postgres.wire import TEXT, Wire, framed, message
+from tests.families.postgres.test_wire import INSERT_3, LOGGED_IN, NOTICE, READY, ROW, SELECT_2, SETTING, TWO, error
+from tests.waiting import PATIENCE_S
+
+pytestmark = pytest.mark.skipif(CORE.used().module is None, reason=f"no compiled core: {CORE.used().why}")
+
+QUERY, EXECUTION = TEXT + b"SELECT 1", b"B" + message(b"B", b"\0s1\0\0\0\0\0\0\0")
+BOUND = message(b"2", b"")
+
+
+def rows(*values: bytes | None) -> bytes:
+    content = b"".join(struct.pack(">i", -1 if one is None else len(one)) + (one or b"") for one in values)
+    return message(b"D", struct.pack(">H", len(values)) + content)
+
+
+def done(tag: bytes) -> bytes:
+    return message(b"C", tag + b"\0") + READY
+
+
+ANSWERS = [
+    INSERT_3,
+    SELECT_2,
+    TWO,
+    BOUND + message(b"T", b"\0\0") + rows(b"17", None, b"") * 3 + done(b"SELECT 3"),
+    BOUND + rows() * 2 + done(b"SELECT 2"),
+    BOUND + done(b"SELECT 0"),
+    done(b"VACUUM"),
+    done(b"9999999999999999999"),
+    done(b"INSERT 0 99999999999999999999"),
+    message(b"C", b"UPDATE 9999999999999999999\0") * 3 + READY,
+    message(b"I", b"") + READY,
+    error("40P01") + READY,
+    ROW + error("23505") + READY,
+    error("57P01", "terminating connection"),
+    INSERT_3 + error("57P01", "terminating connection"),
+    INSERT_3 + NOTICE + SETTING,
+    INSERT_3 + NOTICE[:7],
+    rows(b"x" * 300) * 300 + done(b"SELECT 300"),
+    rows(b"x" * 30_000) * 3 + done(b"SELECT 3"),
+    rows(b"x" * 80_000) + done(b"SELECT 1"),
+]
+
+
+def wire_on(kind: type[Wire], ours: socket.socket, theirs: socket.socket) -> Wire:
+    """A wire that has logged in, on a socket."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wires, "_connected", lambda _address: ours)
+        theirs.sendall(LOGGED_IN)
+        made = kind({"user": "u", "password": "p"}, None, PATIENCE_S)
+    theirs.recv(1 << 16)
+    return made
+
+
+@dataclass(frozen=True)
+class Question:
+    """A command, how its answer is asked for, and the pieces in which it comes."""
+
+    pieces: tuple[bytes, ...]
+    command: bytes
+    fetch: bool
+    several: bool
+    waits: bool
+
+    def outcome(self, kind: type[Wire]) -> list[Any]:
+        """All that a wire says until the server hangs up."""
+        ours, theirs = socket.socketpair()
+        found: list[Any] = []
+        with ours, theirs:
+            made = wire_on(kind, ours, theirs)
+            try:
+                for answer in self._waited(made, theirs) if self.waits else self._polled(made, theirs):
+                    found.append(answer if answer is None or isinstance(answer, int) else list(answer))
+            except (ConnectionLost, StatementError) as failure:
+                found.append((type(failure).__name__, str(failure)))
+        return found
+
+    def _waited(self, made: Wire, server: socket.socket) -> Iterator[Any]:
+        server.sendall(b"".join(self.pieces))
+        server.shutdown(socket.SHUT_WR)
+        if self.fetch:
+            yield made.fetch(self.command, several=self.several)
+        else:
+            yield made.execute_several(self.command) if self.several else made.execute(self.command)
+
+    def _polled(self, made: Wire, server: socket.socket) -> Iterator[Any]:
+        arrived = self._begun(made)
+        yield arrived()
+        for piece in self.pieces:
+            server.sendall(piece)
+            yield arrived()
+        server.shutdown(socket.SHUT_WR)
+        yield arrived()
+
+    def _begun(self, made: Wire) -> Callable[[], Any]:
+        """Send the command. What takes in what has arrived: of the compiled wire, its exchange."""
+        if not isinstance(made, CompiledWire):
+            made.begin(self.command, fetch=self.fetch, several=self.several)
+            return made.arrived
+        module = CORE.used().module
+        assert module is not None
+        together = CompiledExchange(module, [made])
+        together.start(0, self._steps())
+
+        def arrived() -> Any:
+            ended = together.serve(0)
+            if ended is not None and isinstance(ended.outcome, StatementError):
+                raise ended.outcome
+            return None if ended is None else ended.outcome
+
+        return arrived
+
+    def _steps(self) -> Any:
+        if self.fetch:
+            return (yield self.command, ROWS | SEVERAL if self.several else ROWS)
+        return (yield (self.command, SEVERAL) if self.several else self.command)
+
+
+def damaged(chance: random.Random) -> Question:
+    """An answer, perhaps with some bytes changed, in up to six pieces."""
+    changed = bytearray(chance.choice(ANSWERS))
+    for _ in range(chance.choice((0, 0, 1, 2, 3))):
+        most = len(changed) if chance.random() < 0.5 else min(60, len(changed))
+        changed[chance.randrange(most)] = chance.choice((0, 1, 2, 5, 0xFF, *b"CDZTIENS 9", chance.randrange(256)))
+    cuts = sorted(chance.randrange(len(changed) + 1) for _ in range(chance.choice((0, 0, 1, 2, 5))))
+    pieces = tuple(
+        bytes(changed[begin:end]) for begin, end in zip([0, *cuts], [*cuts, len(changed)], strict=True) if begin < end
+    )
+    asked = [chance.random() < 0.5 for _ in range(3)]
+    return Question(pieces, chance.choice((QUERY, EXECUTION)), asked[0], asked[1], asked[2])
+
+
+def until_answered(said: list[Any]) -> list[Any]:
+    """What a wire has said up to its answer: what comes after that, an exchange leaves to the next command."""
+    ends = [place for place, one in enumerate(said) if one is not None]
+    return said[: ends[0] + 1] if ends else said
+
+
+def test_damaged_answers_in_pieces_are_the_same_to_both() -> None:
+    chance, good = random.Random(1), 0
+    for _ in range(1500):
+        question = damaged(chance)
+        python, fast = (until_answered(question.outcome(kind)) for kind in (Wire, CompiledWire))
+        assert fast == python, question
+        good += not isinstance(python[-1], tuple)
+    assert good > 400
+
+
+@pytest.mark.parametrize("answer", ANSWERS[:7], ids=range(7))
+@pytest.mark.parametrize("fetch", [False, True])
+def test_what_is_usual_is_not_left_to_python(answer: bytes, fetch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = Question((answer,), QUERY, fetch, False, True).outcome(Wire)
+    monkeypatch.setattr(CompiledWire, "rest", lambda *_given, **_named: pytest.fail("it was left to Python"))
+    assert Question((answer,), QUERY, fetch, False, True).outcome(CompiledWire) == expected
+
+
+@pytest.mark.parametrize("command", [QUERY, EXECUTION, TEXT, TEXT + b"x" * 5000])
+def test_what_is_sent_is_the_same(command: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        made = wire_on(CompiledWire, ours, theirs)
+        theirs.sendall(INSERT_3)
+        assert made.execute(command) == 3
+        assert theirs.recv(1 << 16) == framed(command)
+
+
+def test_what_a_server_says_unasked_and_in_part_comes_before_the_next_answer() -> None:
+    """Torn three bytes before its end, it begins like a message that is not whole."""
+    late = message(b"N", b"SI\0\0")
+    first, rest = INSERT_3 + late[:-3], late[-3:] + SELECT_2
+
+    def both() -> Any:
+        yield QUERY
+        theirs.sendall(rest)
+        found = yield QUERY, ROWS
+        theirs.sendall(INSERT_3)
+        return len(found) + (yield QUERY)
+
+    for ask in ("execute", "fetch", "transact"):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            made = wire_on(CompiledWire, ours, theirs)
+            assert isinstance(made, CompiledWire)
+            theirs.sendall(first)
+            if ask == "transact":
+                assert made.transact(both()) == 5
+                continue
+            assert made.execute(QUERY) == 3
+            assert made.keeps
+            theirs.sendall(rest)
+            assert made.execute(QUERY) == 2 if ask == "execute" else made.fetch(QUERY) == [(b"17", None)] * 2
+            assert not made.keeps
+            theirs.sendall(INSERT_3)
+            assert made.execute(QUERY) == 3
+
+
+def completed(statement: Any, values: Any) -> bytes | tuple[type[Exception], str]:
+    try:
+        made: bytes = statement % values
+        return made
+    except Exception as failure:
+        return type(failure), str(failure)
+
+
+@pytest.mark.parametrize("text", ["SELECT %d", "SELECT %i", "SELECT %b", "SELECT 1", "SELECT %d, '%b', %i, %b"])
+def test_a_prepared_statement_is_completed_alike(text: str) -> None:
+    python = Prepared(text)
+    fast = completed_by(python)
+    assert type(fast) is not Prepared
+    one: list[Any] = [
+        0, -1, 255, 1 << 31, -(1 << 31), (1 << 31) - 1, 1 << 63, (1 << 63) - 1, -(1 << 63), True, None, 1.5, "text",
+        (), [], np.int64(-3), np.uint8(200), b"", b"x" * 250, b"x" * 4070, bytearray(b"x"), memoryview(b"xy"),
+    ]  # fmt: skip
+    chance = random.Random(text)
+    for values in [*one, *((value,) for value in one), *(tuple(chance.choices(one, k=4)) for _ in range(3000))]:
+        assert completed(fast, values) == completed(python, values), values
+    if text == "SELECT %d":
+        assert fast.each(np.array([1, 2])) == python.each(np.array([1, 2])) == [fast % 1, fast % 2]
+
+
+def test_one_of_many_connections_is_lost_with_its_own_words() -> None:
+    module = CORE.used().module
+    assert module is not None
+    pairs = [socket.socketpair() for _ in range(2)]
+    made = [wire_on(CompiledWire, *pair) for pair in pairs]
+    together = CompiledExchange(module, [one for one in made if isinstance(one, CompiledWire)])
+
+    def steps() -> Any:
+        return (yield QUERY)
+
+    for number, (_, theirs) in enumerate(pairs):
+        together.start(number, steps())
+        theirs.sendall((INSERT_3, error("57P01", "terminating connection"))[number])
+        theirs.shutdown(socket.SHUT_WR)
+    ended = together.serve(1 << 62)
+    assert ended is not None and (ended.number, ended.outcome) == (0, 3)
+    with pytest.raises(ConnectionLost, match=r"\(57P01\) terminating connection"):
+        together.serve(1 << 62)
+    together.close()
+    for ours, theirs in pairs:
+        ours.close()
+        theirs.close()
