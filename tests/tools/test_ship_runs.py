@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
-from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.manifest import read_manifest, with_checksum
+from ibench_lib.store.verify import verify
+from tests.synthetic import Run, write_runs
 from tools.ship_runs import ROOT, main, ship
 
 pytestmark = pytest.mark.lake
@@ -25,6 +30,20 @@ def test_rows_stay_the_same_and_every_file_is_what_the_manifest_says(tmp_path: P
     assert (copy / "server.log").read_bytes() == (run / "server.log").read_bytes()
     assert read_manifest(copy).run_id == run.name
     assert reader.sql(reader.lake(str(tmp_path)), "FROM problems").is_empty()
+
+
+def test_texts_that_are_vouched_for_stay_as_they_are(tmp_path: Path) -> None:
+    write_runs(Workspace(tmp_path / "home"), Run())
+    (run,) = (tmp_path / "home" / "data" / "runs").iterdir()
+    (run / "my.cnf").write_text("[mysqld]\n")
+    manifest = json.loads((run / "manifest.json").read_bytes())
+    digest = hashlib.sha256(b"[mysqld]\n").hexdigest()
+    manifest["files"]["my.cnf"] = {"rows": 0, "bytes": 9, "sha256": digest}
+    (run / "manifest.json").write_bytes(with_checksum(manifest))
+    (tmp_path / "sample").mkdir()
+    ship(run, tmp_path / "sample")
+    assert verify(tmp_path / "sample" / run.name) == []
+    assert (tmp_path / "sample" / run.name / "my.cnf").read_text() == "[mysqld]\n"
 
 
 def test_only_complete_runs_of_the_experiment_are_copied_and_once(
