@@ -31,6 +31,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import check_post
 from ibench_lib.show.headline import headline_statements
 from ibench_lib.store import reader
+from ibench_lib.workloads.sysbench.results.tables import sysbench_groups_table
 from tests.places import ROOT
 from tools import conda, notebooks, public_api, run_tests, write_docs
 
@@ -349,20 +350,33 @@ def test_a_comment_may_change_after_the_runs_and_nothing_else() -> None:
     assert without_comments(text) != without_comments(text.replace("terminals: 16", "terminals: 17"))
 
 
+def _ratios_of_groups(post: Selection) -> str:
+    """The lines of a table: by group of microbenchmarks the average ratio of each dbms, and its ends."""
+    lines = []
+    rows = sysbench_groups_table(post.ask("sysbench_summary"), post.bases).rows
+    for (label, average), _, (_, lowest), (_, highest) in zip(*[iter(rows)] * 4, strict=True):
+        cells = zip(average, lowest, highest, strict=True)
+        ends = [f"{mean.text} ({low.text.split()[0]} to {high.text.split()[0]})" for mean, low, high in cells]
+        lines.append(f"| {' | '.join([label.partition(':')[0], *ends])} |")
+    return "\n".join(lines)
+
+
 def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower.
 
     And a run with two stalls whose causes are known, ten of two releases whose difference is explained, twelve of
-    LinkBench, and fifteen of TPC-C with a redo log that fills.
+    LinkBench, fifteen of TPC-C with a redo log that fills, and twelve of sysbench from version to version.
     """
     sample = ROOT / "data" / "sample"
-    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 19e6
+    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 22e6
     lake = reader.lake(str(sample))
     assert reader.sql(lake, "FROM problems").is_empty()
     chosen = choose(lake, "innodb_purge_lag_sample")
     assert set(chosen.runs["status"]) == {"complete"} and len(chosen.runs) == 21
     texts = dict(reader.sql(lake, "SELECT DISTINCT experiment, experiment_text FROM runs").rows())
-    assert set(texts) == {"innodb_purge_lag_sample", "stalls", "regression", "linkbench_small", "tpcc_waves"}
+    assert set(texts) == {
+        "innodb_purge_lag_sample", "stalls", "regression", "linkbench_small", "tpcc_waves", "sysbench_versions",
+    }  # fmt: skip
     for name, text in texts.items():
         assert without_comments(text) == without_comments(
             (ROOT / "experiments" / f"{name}.yaml").read_text(encoding="utf-8")
@@ -398,6 +412,12 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     page = (ROOT / "docs" / "tpcc.md").read_text(encoding="utf-8")
     for name in ("orig", "capped"):
         assert re.search(rf"^\| {name} \|.*\| {full[name]['ratio']:.2f} \|$", page, re.MULTILINE), full[name]
+    sysbench = choose(lake, "sysbench_versions")
+    assert set(sysbench.runs["status"]) == {"complete"} and len(sysbench.runs) == 12
+    checks = sysbench.ask("checks")
+    assert not checks.is_empty() and checks["held"].equals(checks["checks"])
+    page = (ROOT / "docs" / "sysbench.md").read_text(encoding="utf-8")
+    assert _ratios_of_groups(sysbench) in page, _ratios_of_groups(sysbench)
     get_min = chosen.ask("get_min").filter(step="qr100")
     seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
@@ -405,7 +425,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     # Its posts make claims of just these runs, whatever else is in the lake.
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
-    assert len(posts) == 13 and all(values["experiment"] == "" and values["runs"] for values in named.values())
+    assert len(posts) == 15 and all(values["experiment"] == "" and values["runs"] for values in named.values())
     listed = {run for values in named.values() if isinstance(values["runs"], list) for run in values["runs"]}
     assert listed <= set(reader.sql(lake, "SELECT run_id FROM runs")["run_id"])
     whole = check_post(ROOT / "papermill_params" / "insert_benchmark" / "sample.yml", Workspace(ROOT))

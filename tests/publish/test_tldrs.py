@@ -143,3 +143,42 @@ def test_purge_lag_and_fairness(posts: dict[str, Any], lake: duckdb.DuckDBPyConn
     gaps = post.ask("fairness").filter(step="l.i1").group_by("dbms").agg(pl.col("diff_s").median())
     name, gap = gaps.sort("diff_s").rows()[-1]
     assert (name, round(gap, 1)) == ("mysql-9.7.a18", 1.6) and name not in limited
+
+
+def differences(post: Selection) -> dict[tuple[str, str], set[str]]:
+    """(dbms, verdict) -> the tests in which it differs from the one that it is compared with."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for row in selected_rows(post):
+        if row.verdict in ("faster", "slower"):
+            found.setdefault((row.dbms, row.verdict), set()).add(row.step.removesuffix(".t1"))
+    return found
+
+
+def test_sysbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
+    post = of_post(
+        posts["sample-sysbench"], lake, "in four of the ten tests that write", "All other differences may be noise",
+        "MySQL runs with its performance schema, MariaDB without", "is repeated three times",
+    )  # fmt: skip
+    new, mariadb, latest = "mysql-9.7.cy10a", "mariadb-10.11.cy10a", "mariadb-11.4.5.cy10a"
+    slower = {"write-only", "insert", "update-index", "update-zipf"}
+    assert differences(post) == {
+        (new, "slower"): slower, (mariadb, "faster"): {"update-index"}, (latest, "faster"): {"update-index"},
+    }  # fmt: skip
+    summary = post.ask("sysbench_summary")
+    writes = summary.filter(test_group="writes")["test"].unique().to_list()
+    assert len(writes) == 10 and slower < set(writes)
+    assert set(post.runs.group_by("dbms").len()["len"]) == {3}
+    schema = ib.sql(
+        lake,
+        "SELECT DISTINCT starts_with(dbms, 'mysql') AS is_mysql, value FROM server_variables JOIN runs USING (run_id)"
+        " WHERE experiment = 'sysbench_versions' AND name = 'performance_schema'",
+    )
+    assert sorted(schema.rows()) == [(False, "OFF"), (True, "ON")]
+    post = of_post(
+        posts["sample-sysbench-chain"], lake, "slower in four tests that write", "faster in four tests that write",
+        "no difference was found in any test", "Its averages are lower in each group",
+    )  # fmt: skip
+    chained = choose(lake, runs=posts["sample-sysbench-chain"].parameters["runs"], base="previous")
+    assert differences(chained) == {
+        (new, "slower"): slower, (mariadb, "faster"): {"update-index", "write-only", "delete", "update-zipf"},
+    }  # fmt: skip
