@@ -64,18 +64,18 @@ class CompiledCalls(ABC):
         """`exchange.transact`, with the usual answers handled by the core."""
         answer: Answer = None
         while True:
-            done = self._transact(steps, answer, self._descriptor, self._mode)
-            if done.__class__ is not tuple:
-                return int(done or 0)
-            yielded, answered = done
-            command, fetch, several = parts_of(yielded)
-            answer = self.rest(answered, command, fetch=fetch, several=several)
             while self.keeps:
                 try:
                     command, fetch, several = parts_of(steps.send(answer))
                 except StopIteration as end:
                     return int(end.value or 0)
                 answer = self.rest(None, command, fetch=fetch, several=several)
+            done = self._transact(steps, answer, self._descriptor, self._mode)
+            if done.__class__ is not tuple:
+                return int(done or 0)
+            yielded, answered = done
+            command, fetch, several = parts_of(yielded)
+            answer = self.rest(answered, command, fetch=fetch, several=several)
 
     @property
     def keeps(self) -> bool:

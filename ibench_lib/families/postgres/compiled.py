@@ -49,7 +49,7 @@ class CompiledWire(CompiledCalls, Wire):
 
     @property
     def keeps(self) -> bool:
-        return bool(self._late)
+        return bool(self._unread)
 
     def rest(self, answered: Any, command: bytes, *, fetch: bool = False, several: bool = False) -> Answer:
         if isinstance(answered, OSError):

@@ -69,7 +69,7 @@ class Wire:
 
     def __init__(self, address: Mapping[str, Any], database: str | None, timeout_s: float) -> None:
         self.id: int | None = None
-        self._late = b""
+        self._unread = b""
         self._begin_answer()
         self._timeout_s = timeout_s
         try:
@@ -165,7 +165,6 @@ class Wire:
         self._socket.close()
 
     def _begin_answer(self, *, fetch: bool = False) -> None:
-        self._unread, self._late = self._late, b""
         self._fetch = fetch
         self._rows: list[Row] = []
         self._returned = self._total = 0
@@ -193,8 +192,8 @@ class Wire:
             elif kind == _COMPLETE:
                 self._complete(data[at + 5 : after - 1])
             elif kind == _READY:
-                if after != end:
-                    self._late = _after_the_end(data[after:])
+                # A part of what nobody asked for comes before the next answer.
+                self._unread = _after_the_end(data[after:])
                 return True
             elif kind == _ERROR:
                 self._error = self._error or refusal(data[at + 5 : after])
@@ -216,8 +215,9 @@ class Wire:
         self._returned, self._described = 0, False
 
     def _result(self) -> int | list[Row]:
-        if self._error is not None:
-            raise self._error
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
         return self._rows if self._fetch else self._total
 
     def _log_in(self, user: str, password: str, database: str) -> None:

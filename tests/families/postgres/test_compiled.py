@@ -14,6 +14,7 @@ import pytest
 
 from ibench_lib.client.compiled import CompiledExchange
 from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError
+from ibench_lib.client.exchange import Exchange, PythonExchange
 from ibench_lib.families.postgres import wire as wires
 from ibench_lib.families.postgres.compiled import CompiledWire, completed_by
 from ibench_lib.families.postgres.driver_core import CORE
@@ -183,34 +184,59 @@ def test_what_is_sent_is_the_same(command: bytes) -> None:
         assert theirs.recv(1 << 16) == framed(command)
 
 
-def test_what_a_server_says_unasked_and_in_part_comes_before_the_next_answer() -> None:
-    """Torn three bytes before its end, it begins like a message that is not whole."""
+@pytest.mark.parametrize("tear", [-3, -4, 1, 3])
+@pytest.mark.parametrize("ask", ["execute", "fetch", "transact"])
+def test_what_a_server_says_unasked_and_in_part_comes_before_the_next_answer(ask: str, tear: int) -> None:
+    """Torn three bytes before its end, it goes on like a message that is not whole."""
     late = message(b"N", b"SI\0\0")
-    first, rest = INSERT_3 + late[:-3], late[-3:] + SELECT_2
 
-    def both() -> Any:
-        yield QUERY
-        theirs.sendall(rest)
-        found = yield QUERY, ROWS
+    def asked() -> Any:
+        return (yield QUERY)
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        made = wire_on(CompiledWire, ours, theirs)
+        assert isinstance(made, CompiledWire)
+        theirs.sendall(INSERT_3 + late[:tear])
+        assert (made.transact(asked()) if ask == "transact" else made.execute(QUERY)) == 3
+        assert made.keeps
+        theirs.sendall(late[tear:] + SELECT_2)
+        if ask == "fetch":
+            assert made.fetch(QUERY) == [(b"17", None)] * 2
+        else:
+            assert (made.transact(asked()) if ask == "transact" else made.execute(QUERY)) == 2
+        assert not made.keeps
         theirs.sendall(INSERT_3)
-        return len(found) + (yield QUERY)
+        assert made.execute(QUERY) == 3
 
-    for ask in ("execute", "fetch", "transact"):
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            made = wire_on(CompiledWire, ours, theirs)
-            assert isinstance(made, CompiledWire)
-            theirs.sendall(first)
-            if ask == "transact":
-                assert made.transact(both()) == 5
-                continue
-            assert made.execute(QUERY) == 3
-            assert made.keeps
-            theirs.sendall(rest)
-            assert made.execute(QUERY) == 2 if ask == "execute" else made.fetch(QUERY) == [(b"17", None)] * 2
-            assert not made.keeps
-            theirs.sendall(INSERT_3)
-            assert made.execute(QUERY) == 3
+
+@pytest.mark.parametrize("before", [error("40P01") + READY, rows(b"x" * 80_000) + done(b"SELECT 1")])
+@pytest.mark.parametrize("kind", [Wire, CompiledWire])
+def test_a_connection_that_is_lost_at_rest_is_lost_whatever_was_answered_before(
+    kind: type[Wire], before: bytes
+) -> None:
+    """An answer that Python took, and then one that the core took, leave nothing of theirs."""
+    ours, theirs = socket.socketpair()
+
+    def asked() -> Any:
+        return (yield QUERY)
+
+    with ours, theirs:
+        made = wire_on(kind, ours, theirs)
+        module = CORE.used().module
+        assert module is not None
+        together: Exchange = PythonExchange([made])  # type: ignore[list-item]
+        if isinstance(made, CompiledWire):
+            together = CompiledExchange(module, [made])
+        for answer in (before, INSERT_3):
+            together.start(0, asked())
+            theirs.sendall(answer)
+            assert together.serve(1 << 62) is not None
+        theirs.sendall(error("57P01", "terminating connection"))
+        theirs.shutdown(socket.SHUT_WR)
+        with pytest.raises(ConnectionLost, match=r"\(57P01\) terminating connection"):
+            together.serve(1 << 62)
+        together.close()
 
 
 def completed(statement: Any, values: Any) -> bytes | tuple[type[Exception], str]:

@@ -191,7 +191,7 @@ def test_no_answer_that_is_damaged_raises_anything_else() -> None:
         for _ in range(random.randint(1, 3)):
             damaged[random.randrange(len(damaged))] = random.choice([0, 1, 0xFF, random.randrange(256)])
         damaged = damaged[: random.randint(1, len(damaged))]
-        wire._late = b""
+        wire._unread = b""
         wire._begin_answer(fetch=True)
         try:
             wire._take(bytes(damaged))
