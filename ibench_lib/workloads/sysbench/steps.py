@@ -23,18 +23,22 @@ OPERATIONS = (
 KINDS = (
     StepKind("prepare", main="row"),
     StepKind("prepare_own", main="preparation", compared=False),
+    StepKind("prepare_empty", main="preparation", compared=False),
     StepKind("warm_up", main="transaction", compared=False),
     StepKind("test", main="transaction"),
 )
-PREPARE, PREPARE_OWN, WARM_UP = "prepare", "prepare_own", ".warm_up"
+PREPARE, PREPARE_OWN, PREPARE_EMPTY, WARM_UP = "prepare", "prepare_own", "prepare_empty", ".warm_up"
+_MAKES = (PREPARE, PREPARE_OWN, PREPARE_EMPTY)
 SYSBENCH_TPCC = "tpcc"
 """A Lua test of others that is known by its name, because there are many logs of it."""
+INSERTED = "inserted rows"
+"""The rule that a test that fills empty tables has put in as many rows as it counts."""
 ANY_TEST = ChosenTest(test="oltp_read_write")
 """All tests that do not make tables have the same ones."""
 BYTES_OF_ROW = 240
 """On disk, as observed with MariaDB 10.11: clustered index and secondary index."""
 # Of two cores. Used only if the lake has no run of this host.
-_GUESSED_RATES = {"prepare": 40_000.0, "prepare_own": 1 / 60, "warm_up": 500.0, "test": 500.0}
+_GUESSED_RATES = {"prepare": 40_000.0, "prepare_own": 1 / 60, "prepare_empty": 10.0, "warm_up": 500.0, "test": 500.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,18 +70,13 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     previous = None
     for preparation, test, threads in _rounds(options):
         if preparation:
-            # A test that makes its tables makes one for each of its threads.
-            prepares, with_threads = (test, threads) if test.known.makes_tables else (options.prepare, loaders)
-            planned.append(
-                Step(
-                    name=preparation,
-                    form=preparation,
-                    kind=PREPARE_OWN if prepares else PREPARE,
-                    test=prepares or ANY_TEST,
-                    threads=with_threads,
-                    **of_all,
-                )
-            )
+            kind, prepares, with_threads = PREPARE, ANY_TEST, loaders
+            if test.known.makes_tables:  # one for each of its threads
+                kind, prepares, with_threads = PREPARE_EMPTY, test, threads
+            elif options.prepare:
+                kind, prepares = PREPARE_OWN, options.prepare
+            of_step: dict[str, Any] = {"name": preparation, "form": preparation, "kind": kind}
+            planned.append(Step(**of_step, test=prepares, threads=with_threads, **of_all))
         of_test: dict[str, Any] = {
             "test": test, "churns": not test.known.reads_only, "target_per_s": test.rate, "threads": threads, **of_all
         }  # fmt: skip
@@ -103,7 +102,7 @@ def kind_of(step: str) -> str | None:
 
 def workers(options: Options, step: Step) -> list[Worker]:
     """One sysbench, with a connection for each thread."""
-    counted = {PREPARE: ("row",), PREPARE_OWN: ("preparation",)}
+    counted = {PREPARE: ("row",), PREPARE_OWN: ("preparation",), PREPARE_EMPTY: ("preparation",)}
     operations = counted.get(step.kind, ("transaction", "read", "write", "other"))
     return [Worker(client=1, role="sysbench", operations=operations, connections=step.threads)]
 
@@ -124,7 +123,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         connections=worker.connections,
         drives=True,
         details={
-            "command": "prepare" if step.kind in (PREPARE, PREPARE_OWN) else "run",
+            "command": "prepare" if step.kind in _MAKES else "run",
             "script": step.test.known.script,
             "is_ours": step.test.known.is_ours,
             "makes_tables": step.test.known.makes_tables,
@@ -152,7 +151,7 @@ def checks(options: Options, step: Step, rows: Mapping[str, int]) -> list[Check]
     if step.test.known.makes_tables and step.kind == "test" and options.count_rows:
         counts = (f"(SELECT COUNT(*) FROM sbtest{number})" for number in range(1, step.threads + 1))
         subject, proves = "the number of rows of all tables", "sysbench has counted"
-        return [Check(f"SELECT {' + '.join(counts)}", rows.get(step.name, 0), "rows", subject, proves)]
+        return [Check(f"SELECT {' + '.join(counts)}", rows.get(step.name, 0), INSERTED, subject, proves)]
     if step.test.known.changes_rows or not (options.count_rows or step.kind == PREPARE):
         return []
     if step.kind != PREPARE and (options.prepare or any(test.known.is_own for test in options.tests)):
@@ -164,7 +163,10 @@ def checks(options: Options, step: Step, rows: Mapping[str, int]) -> list[Check]
 def work(steps: Sequence[Step]) -> list[Work]:
     """The rows that are prepared; tests end by the clock."""
     return [
-        Work({PREPARE: step.tables * step.table_size, PREPARE_OWN: 1}.get(step.kind), _GUESSED_RATES[step.kind])
+        Work(
+            {PREPARE: step.tables * step.table_size, PREPARE_OWN: 1, PREPARE_EMPTY: 1}.get(step.kind),
+            _GUESSED_RATES[step.kind],
+        )
         for step in steps
     ]
 

@@ -89,6 +89,8 @@ class Sysbench(Workload):
         """What decides the rows: those of the tables, and all that tests have changed since."""
         churned = any(step.churns for step in planned)
         of_tables = {"benchmark", "engine", "rand_type", "seed"} | ({"prepare", "lua"} if options.prepare else set())
+        if any(step.kind == steps.PREPARE_EMPTY for step in planned):
+            of_tables |= {"tests", "threads"}  # each has tables of its own
         decisive = None if churned else of_tables
         return {
             "workload": json.dumps(options.model_dump(include=decisive), sort_keys=True),

@@ -58,12 +58,14 @@ def test_a_test_that_fills_empty_tables_gets_its_own_each_time_and_no_warm_up() 
     ]  # fmt: skip
     named = {step.name: step for step in planned}
     assert "bulk_insert.t3.warm_up" not in named and steps.names(chosen) == [*named]
-    assert [named[name].kind for name in ("prepare", "prepare.3", "prepare.4")] == ["prepare", "prepare_own", "prepare"]
+    kinds = [named[name].kind for name in ("prepare", "prepare.3", "prepare.4")]
+    assert kinds == ["prepare", "prepare_empty", "prepare"]
     made = steps.spec(chosen, named["prepare.3"], steps.workers(chosen, named["prepare.3"])[0], 6).details
     assert (made["command"], made["script"], made["threads"]) == ("prepare", "bulk_insert", 3)
     assert steps.checks(chosen, named["prepare.3"], {}) == []
     (check,) = steps.checks(chosen, named["bulk_insert.t3"], {"bulk_insert.t1": 7, "bulk_insert.t3": 12})
-    assert check.expected == 12 and check.statement.count("COUNT(*)") == 3 and check.table is None
+    assert (check.expected, check.rule, check.table) == (12, steps.INSERTED, None)
+    assert check.statement.count("COUNT(*)") == 3
     assert steps.checks(options(tests=["bulk_insert"], count_rows=False), named["bulk_insert.t3"], {}) == []
 
 

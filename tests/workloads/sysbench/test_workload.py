@@ -83,6 +83,10 @@ def test_from_prepare_to_answers(tmp_path: Path, build: Build, workspace: Worksp
     assert len(writes) >= 4 and set(writes["unexplained"]) == {0}
     assert any("counted exactly the writes" in text for text in ib.sysbench_counted_statements(statements))
     said = ib.sysbench_statements(answer(lake, "sysbench_workload", "t"), answer(lake, "checks", "t"))
+    assert said[-1] == (
+        "Verdict: the run passed the checks: the tables have as many rows as were prepared and those of bulk_insert "
+        "have as many as its transactions."
+    )
     assert said[0].startswith("s: 2 tables of 500 rows, rand_type uniform") and "sysbench 1." in said[0]
 
 
@@ -101,6 +105,9 @@ def test_what_decides_the_tables_is_the_program_and_not_the_threads(tmp_path: Pa
     assert key(TEXT, 1) != key(TEXT.replace("uniform", "pareto"), 1)
     assert key(TEXT, 1) != key(TEXT.replace("uniform", "uniform, engine: rocksdb"), 1)
     assert key(TEXT, 1)["program"]
+    bulk = TEXT.replace("[oltp_insert, oltp_write_only]", "[bulk_insert]")
+    assert key(bulk, 1) != key(TEXT, 1), "its empty tables are others"
+    assert key(bulk, 1) != key(bulk.replace("threads: [1, 2]", "threads: [2]"), 1)
 
 
 @pytest.mark.slow

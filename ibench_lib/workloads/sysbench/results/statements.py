@@ -13,6 +13,13 @@ OWN = "your own"
 """The group of tests that are Lua files of the user's."""
 
 
+_HELD = {
+    "rows": "the tables have as many rows as were prepared",
+    "inserted rows": "those of bulk_insert have as many as its transactions",
+}
+"""What the rules of checks prove once they have held."""
+
+
 @asks("sysbench_workload", "checks")
 def sysbench_statements(sysbench_workload: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
     """The tables and tests of each setup, the sysbench that ran them, and the verdict of the checks."""
@@ -26,8 +33,9 @@ def sysbench_statements(sysbench_workload: pl.DataFrame, checks: pl.DataFrame) -
     proven_rules = [
         proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]
     ]
-    if proven_rules and all("rows" in rules for rules in proven_rules):
-        proves = "passed the checks: the tables have as many rows as were prepared"
+    held_words = [text for rule, text in _HELD.items() if all(rule in rules for rules in proven_rules)]
+    if proven_rules and held_words:
+        proves = f"passed the checks: {joined(held_words)}"
     elif all(row["prepared_by"] is not None for row in rows):
         proves = "completed; no rows were counted, because a script of its own made the tables"
     else:
