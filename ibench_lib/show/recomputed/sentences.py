@@ -23,7 +23,7 @@ def archive_statements(imports: pl.DataFrame) -> list[str]:
         return ["Nothing here was imported."]
     sentences = []
     for (name, origin), runs in imports.group_by("experiment", "origin", maintain_order=True):
-        files = sum(runs.unique("import_id")["files"].to_list())  # there may be several imports of a name
+        files = runs["files"].explode().drop_nulls().n_unique()  # there may be several imports of a name
         of_files = f" of {count(files, 'file')}" if files else ""
         made = f"{count(len(runs), 'run')} with {count(sum(runs['steps'].to_list()), 'step')}"
         whence = NOT_MEASURED[str(origin)]
