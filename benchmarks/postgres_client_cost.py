@@ -15,7 +15,6 @@ import importlib
 import importlib.util
 import itertools
 import os
-import re
 import tempfile
 import time
 from collections.abc import Mapping
@@ -51,14 +50,15 @@ class PsycopgConnection(CursorConnection):
     def __init__(self, connection: Any, *, prepares: bool) -> None:
         super().__init__(connection)
         self._prepares = prepares
+        self._forms: dict[str, str] = {}
 
     def execute(self, command: bytes) -> int:
         text = command[1:].decode()
         if self._prepares:
-            found = re.search(r" (\d+) ORDER BY ", text)
-            assert found is not None
-            form = f"{text[: found.start(1)]}%s{text[found.end(1) :]}"
-            self._cursor.execute(form, (int(found[1]),), prepare=True)
+            before, _, rest = text.rpartition(" ORDER BY ")
+            head, _, number = before.rpartition(" ")
+            form = self._forms.setdefault(head, f"{head} %s ORDER BY {rest}")
+            self._cursor.execute(form, (int(number),), prepare=True)
         else:
             self._cursor.execute(text)
         return len(self._cursor.fetchall())
@@ -79,6 +79,7 @@ def child(client: str, address: Address, round_number: int, for_s: float) -> dic
         plain = psycopg.connect(
             host=str(socket.parent), port=int(socket.name.rpartition(".")[2]), user=where["user"],
             password=where["password"], dbname="postgres", autocommit=True,
+            prepare_threshold=0 if client.endswith("prepared") else None,
         )  # fmt: skip
         connection = PsycopgConnection(plain, prepares=client.endswith("prepared"))
     spec = Spec(
@@ -155,12 +156,17 @@ def report(
     server: str,
 ) -> str:
     """The page."""
+    peer = "psycopg, which is not installed,"
+    if PEERS[0] in found:
+        psycopg = importlib.import_module("psycopg")
+        peer = f"psycopg {psycopg.__version__} ({psycopg.pq.__impl__})"
     lines = [
         "# What a client of PostgreSQL costs",
         "",
         f"Measured with `python -m benchmarks.postgres_client_cost`: {rounds} interleaved rounds of {for_s:g} s, one",
         f"connection over a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}).",
         "Range queries of 10 rows; CPU times are microseconds per query, the median (min to max) of the rounds.",
+        f"{peer} reads rows as Python's values, and takes a text apart to prepare it; ours counts rows.",
         "",
         "| client | queries/s | client CPU us |",
         "|---|---|---|",
