@@ -23,6 +23,7 @@ from ruamel.yaml import YAML
 
 import ibench_lib
 from ibench_lib.analysis.explain import explain
+from ibench_lib.analysis.summary import selected_rows
 from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
@@ -417,7 +418,12 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     checks = sysbench.ask("checks")
     assert not checks.is_empty() and checks["held"].equals(checks["checks"])
     page = (ROOT / "docs" / "sysbench.md").read_text(encoding="utf-8")
-    assert _ratios_of_groups(sysbench) in page, _ratios_of_groups(sysbench)
+    table = _ratios_of_groups(sysbench)
+    assert table.count("\n") == 4 and table in page, table
+    tests = set(sysbench.ask("sysbench_summary").filter("compared")["step"])
+    rows = [row for row in selected_rows(sysbench) if not row.is_base and row.step in tests]
+    said = f"Six of {len(rows)} comparisons of tests show a difference"
+    assert said in page and sum(row.verdict in ("faster", "slower") for row in rows) == 6, said
     get_min = chosen.ask("get_min").filter(step="qr100")
     seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}

@@ -145,13 +145,26 @@ def test_purge_lag_and_fairness(posts: dict[str, Any], lake: duckdb.DuckDBPyConn
     assert (name, round(gap, 1)) == ("mysql-9.7.a18", 1.6) and name not in limited
 
 
-def differences(post: Selection) -> dict[tuple[str, str], set[str]]:
-    """(dbms, verdict) -> the tests in which it differs from the one that it is compared with."""
-    found: dict[tuple[str, str], set[str]] = {}
+def differences(post: Selection) -> dict[str, dict[str, str]]:
+    """dbms -> test -> the ratio to what it is compared with, where that is a difference."""
+    found: dict[str, dict[str, str]] = {}
     for row in selected_rows(post):
         if row.verdict in ("faster", "slower"):
-            found.setdefault((row.dbms, row.verdict), set()).add(row.step.removesuffix(".t1"))
+            found.setdefault(row.dbms, {})[row.step.removesuffix(".t1")] = f"{row.ratio:.2f}x"
     return found
+
+
+def kept_by_hypervisor(lake: duckdb.DuckDBPyConnection, per: str) -> dict[tuple[str, int], float]:
+    """(dbms, repeat) -> the share of the CPUs that the hypervisor kept: of the run, or the most of a step (`per`)."""
+    steal, every = (f"sum(end_value - start_value) FILTER ({one})" for one in ("counter = 'cpu_steal_s'", "true"))
+    shares = ib.sql(
+        lake,
+        f"SELECT dbms, repeat, max(share) AS share FROM (SELECT dbms, repeat, {steal} / {every} AS share"
+        " FROM step_counters s JOIN runs USING (run_id) WHERE experiment = 'sysbench_versions' AND s.source = 'host'"
+        f" AND regexp_full_match(counter, 'cpu_(user|system|iowait|steal|idle)_s') GROUP BY dbms, repeat, {per})"
+        " GROUP BY ALL",
+    )
+    return {(dbms, repeat): share for dbms, repeat, share in shares.rows()}
 
 
 def test_sysbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
@@ -160,13 +173,12 @@ def test_sysbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> Non
         "MySQL runs with its performance schema, MariaDB without", "is repeated three times",
     )  # fmt: skip
     new, mariadb, latest = "mysql-9.7.cy10a", "mariadb-10.11.cy10a", "mariadb-11.4.5.cy10a"
-    slower = {"write-only", "insert", "update-index", "update-zipf"}
-    assert differences(post) == {
-        (new, "slower"): slower, (mariadb, "faster"): {"update-index"}, (latest, "faster"): {"update-index"},
-    }  # fmt: skip
+    slower = {"write-only": "0.44x", "insert": "0.56x", "update-index": "0.61x", "update-zipf": "0.62x"}
+    found = {new: slower, mariadb: {"update-index": "3.23x"}, latest: {"update-index": "2.41x"}}
+    assert differences(post) == found
     summary = post.ask("sysbench_summary")
     writes = summary.filter(test_group="writes")["test"].unique().to_list()
-    assert len(writes) == 10 and slower < set(writes)
+    assert len(writes) == 10 and slower.keys() < set(writes)
     assert set(post.runs.group_by("dbms").len()["len"]) == {3}
     schema = ib.sql(
         lake,
@@ -174,11 +186,15 @@ def test_sysbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> Non
         " WHERE experiment = 'sysbench_versions' AND name = 'performance_schema'",
     )
     assert sorted(schema.rows()) == [(False, "OFF"), (True, "ON")]
+    of_steps, of_runs = kept_by_hypervisor(lake, "step"), kept_by_hypervisor(lake, "run_id")
+    assert max(of_steps, key=lambda run: of_steps[run]) == (latest, 2) and round(of_steps[latest, 2], 2) == 0.27
+    assert round(of_runs.pop((latest, 2)), 2) == 0.07 and max(of_runs.values()) < 0.03
     post = of_post(
         posts["sample-sysbench-chain"], lake, "slower in four tests that write", "faster in four tests that write",
-        "no difference was found in any test", "Its averages are lower in each group",
+        "no difference was found in any test", "In the second of its three runs the hypervisor kept 7 % of the CPUs",
     )  # fmt: skip
     chained = choose(lake, runs=posts["sample-sysbench-chain"].parameters["runs"], base="previous")
     assert differences(chained) == {
-        (new, "slower"): slower, (mariadb, "faster"): {"update-index", "write-only", "delete", "update-zipf"},
-    }  # fmt: skip
+        new: slower,
+        mariadb: {"update-index": "5.27x", "write-only": "2.81x", "delete": "1.81x", "update-zipf": "1.54x"},
+    }
