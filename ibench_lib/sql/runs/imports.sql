@@ -1,5 +1,5 @@
 -- The selected runs that were not measured here: where they are from, what their files are and what these do not say.
--- files: the hashes of the files of its import; none for the text of a single file, such as a table of figures. steps:
+-- files: hash and name of each file of its import; none for the text of a single file, such as a table of figures. steps:
 -- those that the run completed; with_seconds: those of which the files have single seconds. null_reasons: JSON, column ->
 -- why it is NULL.
 --
@@ -11,7 +11,7 @@ WITH known AS (
 )
 SELECT
     r.setup, r.dbms, r.dbms_position, r.repeat, r.run_id, r.experiment, r.origin, r.source,
-    regexp_extract_all(r.experiment_text, '(?m)^([0-9a-f]{64})  ', 1) AS files, coalesce(k.steps, 0) AS steps,
+    regexp_extract_all(r.experiment_text, '(?m)^[0-9a-f]{64}  .*$') AS files, coalesce(k.steps, 0) AS steps,
     coalesce(k.with_seconds, 0) AS with_seconds, r.null_reasons
 FROM selected_runs($runs) r LEFT JOIN known k USING (run_id)
 WHERE r.origin <> 'measured'
