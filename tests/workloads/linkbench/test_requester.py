@@ -189,13 +189,13 @@ def test_the_same_seed_leaves_the_same_rows(
 ) -> None:
     """By one requester, whose 5,000 requests are sent to the same graph twice, and whatever number of loaders."""
     before, after, left = [], [], []
-    rest = CompiledWire._rest
+    rest = CompiledWire.rest
 
     def counted(wire: CompiledWire, answered: Any, command: bytes, **asked: bool) -> Any:
         left.append(bytes(command))
         return rest(wire, answered, command, **asked)
 
-    monkeypatch.setattr(CompiledWire, "_rest", counted)
+    monkeypatch.setattr(CompiledWire, "rest", counted)
     details = {
         "statements": "2015", "engine": "innodb", "nodes": 500, "tail": "scaled", "points": None, "step_id": 2,
     }  # fmt: skip

@@ -131,7 +131,7 @@ def test_the_core_reads_every_answer_itself(
 ) -> None:
     """What it leaves to Python costs ten times as much, and is the same."""
     left: list[bytes] = []
-    monkeypatch.setattr(CompiledWire, "_rest", lambda _self, _answered, command, **_: left.append(bytes(command)))
+    monkeypatch.setattr(CompiledWire, "rest", lambda _self, _answered, command, **_: left.append(bytes(command)))
     chosen = options(clients=1, profile=profile, protocol=protocol)
     step = step_of("run", chosen, setup(terminals=1))
     (worker,) = WORKLOAD.workers(chosen, step)
