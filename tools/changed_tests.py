@@ -41,7 +41,9 @@ NEVER_BY_NAME = ("ibench_lib", "ibench_lib.base.later", "ibench_lib.plugins")
 
 READERS = {
     "ibench_lib/*.sql": "ibench_lib/store/reader.py",
+    "ibench_lib/client/exchange.h": "hatch_build.py",
     "ibench_lib/client/mysql/core.c": "hatch_build.py",
+    "ibench_lib/families/postgres/core.c": "hatch_build.py",
     "ibench_lib/workloads/*.lua": "ibench_lib/workloads/sysbench/client.py",
     "ibench_lib/configs/*.cnf": "ibench_lib/configs/resolve.py",
     "ibench_lib/analysis/*": "ibench_lib/analysis/symbols.py ibench_lib/analysis/releases.py",
