@@ -53,6 +53,7 @@ class PsycopgConnection(CursorConnection):
         self._forms: dict[str, str] = {}
 
     def execute(self, command: bytes) -> int:
+        """Send a query of our role, and read its rows."""
         text = command[1:].decode()
         if self._prepares:
             before, _, rest = text.rpartition(" ORDER BY ")
@@ -114,6 +115,7 @@ def prepare(address: Address) -> None:
 
 
 def main() -> None:
+    """Measure all clients in turn, and write the page."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--quick", action="store_true", help="two short rounds, print only")
     arguments.add_argument("--build", default="postgres-15", help="the build of the server")
@@ -156,17 +158,18 @@ def report(
     server: str,
 ) -> str:
     """The page."""
-    peer = "psycopg, which is not installed,"
+    peer = "psycopg is not installed."
     if PEERS[0] in found:
         psycopg = importlib.import_module("psycopg")
-        peer = f"psycopg {psycopg.__version__} ({psycopg.pq.__impl__})"
+        version = f"psycopg {psycopg.__version__} ({psycopg.pq.__impl__})"
+        peer = f"{version} reads rows as Python's values, and takes a text apart to prepare it; ours counts rows."
     lines = [
         "# What a client of PostgreSQL costs",
         "",
         f"Measured with `python -m benchmarks.postgres_client_cost`: {rounds} interleaved rounds of {for_s:g} s, one",
         f"connection over a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}).",
         "Range queries of 10 rows; CPU times are microseconds per query, the median (min to max) of the rounds.",
-        f"{peer} reads rows as Python's values, and takes a text apart to prepare it; ours counts rows.",
+        peer,
         "",
         "| client | queries/s | client CPU us |",
         "|---|---|---|",

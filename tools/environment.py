@@ -18,6 +18,11 @@ OLDEST = (3, 11)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOCK = os.path.join(ROOT, "requirements.lock")
 CORES = sorted(glob.glob(os.path.join(ROOT, "ibench_lib", "**", "*.[ch]"), recursive=True))
+CORES_FOUND = (
+    "from ibench_lib.client.mysql.connection_core import CORE as mysql\n"
+    "from ibench_lib.families.postgres.driver_core import CORE as postgres\n"
+    "print(mysql.found().why, postgres.found().why, sep=', ')"
+)
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "ibench-environment")
@@ -83,13 +88,8 @@ def bring_compiler():
 
 def core():
     """Whether the client has its compiled cores, in a few words."""
-    program = (
-        "from ibench_lib.client.mysql.connection_core import CORE as mysql\n"
-        "from ibench_lib.families.postgres.driver_core import CORE as postgres\n"
-        "print(*dict.fromkeys([mysql.found().why, postgres.found().why]), sep=', ')"
-    )
     try:
-        done = subprocess.run([VENV_PYTHON, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, check=False)
+        done = subprocess.run([VENV_PYTHON, "-c", CORES_FOUND], cwd=ROOT, stdout=subprocess.PIPE, check=False)
     except OSError:
         return "unknown"
     return done.stdout.decode().strip() or "unknown"

@@ -16,6 +16,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+from tools.environment import CORES_FOUND
+
 ROOT = Path(__file__).resolve().parent.parent
 
 WANTED = (
@@ -126,13 +128,8 @@ def check_works(wheel: Path, site: Path, version: str, core: str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("IBENCH_")}
     environment["PYTHONPATH"] = str(site)
     ibench = "import sys; from ibench_lib.cli.main import main; sys.exit(main())"
-    cores = (
-        "from ibench_lib.client.mysql.connection_core import CORE as mysql\n"
-        "from ibench_lib.families.postgres.driver_core import CORE as postgres\n"
-        "print(mysql.found().why, postgres.found().why, sep=', ')"
-    )
     for program, arguments, wanted in (
-        (ibench, ["--version"], f"ibench {version},"), (ibench, ["init", "project"], ""), (cores, [], core),
+        (ibench, ["--version"], f"ibench {version},"), (ibench, ["init", "project"], ""), (CORES_FOUND, [], core),
     ):  # fmt: skip
         done = subprocess.run(
             [sys.executable, "-P", "-c", program, *arguments],

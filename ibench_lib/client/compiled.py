@@ -123,11 +123,13 @@ class CompiledExchange(Exchange):
         self._core = module.Exchange(descriptors, wires[0].mode, StatementError)
 
     def start(self, number: int, steps: Steps) -> None:
+        """As `Exchange.start`."""
         event = self._core.start(number, steps)
         if event is not None:
             self._answer(*event)  # not whole yet: it has only been asked for
 
     def serve(self, until_ns: int) -> Ended | None:
+        """As `Exchange.serve`."""
         number, answer = -1, None
         while (event := self._core.serve(until_ns, number, answer)) is not None:
             if event[1].__class__ is int:
@@ -153,7 +155,9 @@ class CompiledExchange(Exchange):
         return None
 
     def oldest_ns(self) -> int:
+        """As `Exchange.oldest_ns`."""
         return self._core.oldest_ns()
 
     def close(self) -> None:
+        """As `Exchange.close`."""
         del self._core

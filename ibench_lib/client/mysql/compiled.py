@@ -40,6 +40,7 @@ class CompiledWire(CompiledCalls, Wire):
         self.use(module, self.fileno(), deprecate_eof)
 
     def rest(self, answered: Any, command: bytes, *, fetch: bool = False, several: bool = False) -> Answer:
+        """As `CompiledCalls.rest`."""
         if isinstance(answered, OSError):
             raise self._lost(answered) from answered
         if answered is None:

@@ -39,19 +39,23 @@ class CompiledWire(CompiledCalls, Wire):
         self.use(module, self.fileno())
 
     def execute(self, command: bytes) -> int:
+        """As `Wire.execute`, and by it where bytes are kept."""
         return Wire.execute(self, command) if self.keeps else super().execute(command)
 
     execute_several = execute
     lost = Wire.lost
 
     def fetch(self, command: bytes, *, several: bool = False) -> Any:
+        """As `Wire.fetch`, and by it where bytes are kept."""
         return Wire.fetch(self, command) if self.keeps else super().fetch(command, several=several)
 
     @property
     def keeps(self) -> bool:
+        """Whether a part of an unasked message is kept."""
         return bool(self._unread)
 
     def rest(self, answered: Any, command: bytes, *, fetch: bool = False, several: bool = False) -> Answer:
+        """As `CompiledCalls.rest`."""
         if isinstance(answered, OSError):
             raise self.lost(answered) from answered
         if answered is None:

@@ -124,6 +124,7 @@ class Sysbench(Program):
         ]
 
     def rows_by_table(self) -> Mapping[str, int]:
+        """Rows of a test that fills empty tables, under the name of its step."""
         return {self._ledger: self._sums["transaction"]} if self._ledger else {}
 
     def limits(self) -> Sequence[tuple[float, str]]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ibench_lib.client.compiled import CompiledExchange
-from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError
+from ibench_lib.client.driver import StatementError
 from ibench_lib.client.mysql.binary import Prepared, length_encoded
 from ibench_lib.client.mysql.compiled import CompiledWire, completed_by
 from ibench_lib.client.mysql.connection_core import CORE
@@ -33,6 +31,7 @@ from tests.client.mysql.test_wire import (
     result,
     several,
 )
+from tests.client.questions import Question, torn
 from tests.waiting import PATIENCE_S
 
 TEXT, EXECUTION = b"\x03SELECT", b"\x17\1\0\0\0\0\1\0\0\0"
@@ -59,68 +58,15 @@ ANSWERS = [
 
 
 @dataclass(frozen=True)
-class Question:
-    """A command, how its answer is asked for, and the pieces in which it comes."""
+class Asked(Question):
+    """A question to a wire of MySQL's."""
 
-    pieces: tuple[bytes, ...]
-    command: bytes
-    fetch: bool
-    several: bool
-    waits: bool
     deprecate_eof: bool
 
-    def outcome(self, kind: type[Wire]) -> list[Any]:
-        """All that a wire says until the server hangs up."""
-        ours, theirs = socket.socketpair()
-        found: list[Any] = []
-        with ours, theirs:
-            wire = kind(ours, deprecate_eof=self.deprecate_eof, timeout_s=PATIENCE_S)
-            try:
-                for answer in self._waited(wire, theirs) if self.waits else self._polled(wire, theirs):
-                    found.append(answer if answer is None or isinstance(answer, int) else list(answer))
-            except (ConnectionLost, StatementError) as error:
-                found.append((type(error).__name__, str(error)))
-        return found
+    core = CORE
 
-    def _waited(self, wire: Wire, server: socket.socket) -> Any:
-        server.sendall(b"".join(self.pieces))
-        server.shutdown(socket.SHUT_WR)
-        if self.fetch:
-            yield wire.fetch(self.command, several=self.several)
-        else:
-            yield wire.execute_several(self.command) if self.several else wire.execute(self.command)
-
-    def _polled(self, wire: Wire, server: socket.socket) -> Any:
-        arrived = self._begun(wire)
-        yield arrived()
-        for piece in self.pieces:
-            server.sendall(piece)
-            yield arrived()
-        server.shutdown(socket.SHUT_WR)
-        yield arrived()
-
-    def _begun(self, wire: Wire) -> Callable[[], Any]:
-        """Send the command. What takes in what has arrived: of the compiled wire, its exchange."""
-        if not isinstance(wire, CompiledWire):
-            wire.begin(self.command, fetch=self.fetch, several=self.several)
-            return wire.arrived
-        module = CORE.used().module
-        assert module is not None
-        together = CompiledExchange(module, [wire])
-        together.start(0, self._steps())
-
-        def arrived() -> Any:
-            ended = together.serve(0)
-            if ended is not None and isinstance(ended.outcome, StatementError):
-                raise ended.outcome
-            return None if ended is None else ended.outcome
-
-        return arrived
-
-    def _steps(self) -> Any:
-        if self.fetch:
-            return (yield self.command, ROWS | SEVERAL if self.several else ROWS)
-        return (yield (self.command, SEVERAL) if self.several else self.command)
+    def wire(self, kind: type[Wire], ours: socket.socket, theirs: socket.socket) -> Wire:
+        return kind(ours, deprecate_eof=self.deprecate_eof, timeout_s=PATIENCE_S)
 
 
 @pytest.fixture
@@ -142,19 +88,16 @@ def compare(seed: int, times: int) -> int:
     return good
 
 
-def damaged(chance: random.Random) -> Question:
+def damaged(chance: random.Random) -> Asked:
     """An answer, perhaps with some bytes changed, in up to six pieces."""
     data, deprecate_eof = chance.choice(ANSWERS)
     changed = bytearray(data)
     for _ in range(chance.choice((0, 0, 1, 2, 3))):
         most = len(changed) if chance.random() < 0.5 else min(120, len(changed))
         changed[chance.randrange(most)] = chance.choice((0, 1, 0xFB, 0xFC, 0xFE, 0xFF, chance.randrange(256)))
-    cuts = sorted(chance.randrange(len(changed) + 1) for _ in range(chance.choice((0, 0, 1, 2, 5))))
-    pieces = tuple(
-        bytes(changed[begin:end]) for begin, end in zip([0, *cuts], [*cuts, len(changed)], strict=True) if begin < end
-    )
+    pieces = torn(chance, bytes(changed))
     asked = [chance.random() < 0.5 for _ in range(3)]
-    return Question(pieces, chance.choice((TEXT, EXECUTION)), asked[0], asked[1], asked[2], deprecate_eof)
+    return Asked(pieces, chance.choice((TEXT, EXECUTION)), asked[0], asked[1], asked[2], deprecate_eof)
 
 
 @NEEDS_CORE
@@ -203,7 +146,7 @@ def test_values_of_every_type_are_the_same_text(decimals: int) -> None:
         for null in (False, True):
             row = b"\0" + (b"\x04" if null else b"\0") + (b"" if null else value)
             answer = of_columns([definition(kind, flags, decimals)], [row])
-            question = Question((answer,), EXECUTION, True, False, True, True)
+            question = Asked((answer,), EXECUTION, True, False, True, True)
             assert question.outcome(CompiledWire) == question.outcome(Wire), (kind, flags, value, null)
 
 
@@ -213,7 +156,7 @@ def test_dates_are_written_by_the_core_itself(kind: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(CompiledWire, "rest", lambda *_given, **_named: pytest.fail("it was left to Python"))
     values = (b"\0", b"\4\xe8\7\2\x1d", b"\7\x0f\x27\x0c\x1f\x17\x3b\x3a")
     answer = of_columns([definition(kind)] * 3, [bytes(2) + b"".join(values)])
-    (row,) = Question((answer,), EXECUTION, True, False, True, True).outcome(CompiledWire)[0]
+    (row,) = Asked((answer,), EXECUTION, True, False, True, True).outcome(CompiledWire)[0]
     until = 10 if kind == 10 else 19
     assert row == tuple(
         text[:until] for text in (b"0000-00-00 00:00:00", b"2024-02-29 00:00:00", b"9999-12-31 23:59:58")
@@ -230,7 +173,7 @@ def test_any_number_of_columns_is_the_same_to_both(count: int, as_two_bytes: boo
         rest = answer[4 + (answer[0]) :]
         answer = packet(1, b"\xfc" + count.to_bytes(2, "little")) + rest
     for fetch in (False, True):
-        question = Question((answer,), EXECUTION, fetch, False, True, True)
+        question = Asked((answer,), EXECUTION, fetch, False, True, True)
         assert question.outcome(CompiledWire) == question.outcome(Wire)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import socket
 import struct
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +12,14 @@ import numpy as np
 import pytest
 
 from ibench_lib.client.compiled import CompiledExchange
-from ibench_lib.client.driver import ROWS, SEVERAL, ConnectionLost, StatementError
+from ibench_lib.client.driver import ConnectionLost
 from ibench_lib.client.exchange import Exchange, PythonExchange
 from ibench_lib.families.postgres import wire as wires
 from ibench_lib.families.postgres.compiled import CompiledWire, completed_by
 from ibench_lib.families.postgres.driver_core import CORE
 from ibench_lib.families.postgres.prepared import Prepared
 from ibench_lib.families.postgres.wire import TEXT, Wire, framed, message
+from tests.client.questions import Question, torn
 from tests.families.postgres.test_wire import INSERT_3, LOGGED_IN, NOTICE, READY, ROW, SELECT_2, SETTING, TWO, error
 from tests.waiting import PATIENCE_S
 
@@ -73,81 +73,24 @@ def wire_on(kind: type[Wire], ours: socket.socket, theirs: socket.socket) -> Wir
 
 
 @dataclass(frozen=True)
-class Question:
-    """A command, how its answer is asked for, and the pieces in which it comes."""
+class Asked(Question):
+    """A question to a wire of PostgreSQL."""
 
-    pieces: tuple[bytes, ...]
-    command: bytes
-    fetch: bool
-    several: bool
-    waits: bool
+    core = CORE
 
-    def outcome(self, kind: type[Wire]) -> list[Any]:
-        """All that a wire says until the server hangs up."""
-        ours, theirs = socket.socketpair()
-        found: list[Any] = []
-        with ours, theirs:
-            made = wire_on(kind, ours, theirs)
-            try:
-                for answer in self._waited(made, theirs) if self.waits else self._polled(made, theirs):
-                    found.append(answer if answer is None or isinstance(answer, int) else list(answer))
-            except (ConnectionLost, StatementError) as failure:
-                found.append((type(failure).__name__, str(failure)))
-        return found
-
-    def _waited(self, made: Wire, server: socket.socket) -> Iterator[Any]:
-        server.sendall(b"".join(self.pieces))
-        server.shutdown(socket.SHUT_WR)
-        if self.fetch:
-            yield made.fetch(self.command, several=self.several)
-        else:
-            yield made.execute_several(self.command) if self.several else made.execute(self.command)
-
-    def _polled(self, made: Wire, server: socket.socket) -> Iterator[Any]:
-        arrived = self._begun(made)
-        yield arrived()
-        for piece in self.pieces:
-            server.sendall(piece)
-            yield arrived()
-        server.shutdown(socket.SHUT_WR)
-        yield arrived()
-
-    def _begun(self, made: Wire) -> Callable[[], Any]:
-        """Send the command. What takes in what has arrived: of the compiled wire, its exchange."""
-        if not isinstance(made, CompiledWire):
-            made.begin(self.command, fetch=self.fetch, several=self.several)
-            return made.arrived
-        module = CORE.used().module
-        assert module is not None
-        together = CompiledExchange(module, [made])
-        together.start(0, self._steps())
-
-        def arrived() -> Any:
-            ended = together.serve(0)
-            if ended is not None and isinstance(ended.outcome, StatementError):
-                raise ended.outcome
-            return None if ended is None else ended.outcome
-
-        return arrived
-
-    def _steps(self) -> Any:
-        if self.fetch:
-            return (yield self.command, ROWS | SEVERAL if self.several else ROWS)
-        return (yield (self.command, SEVERAL) if self.several else self.command)
+    def wire(self, kind: type[Wire], ours: socket.socket, theirs: socket.socket) -> Wire:
+        return wire_on(kind, ours, theirs)
 
 
-def damaged(chance: random.Random) -> Question:
+def damaged(chance: random.Random) -> Asked:
     """An answer, perhaps with some bytes changed, in up to six pieces."""
     changed = bytearray(chance.choice(ANSWERS))
     for _ in range(chance.choice((0, 0, 1, 2, 3))):
         most = len(changed) if chance.random() < 0.5 else min(60, len(changed))
         changed[chance.randrange(most)] = chance.choice((0, 1, 2, 5, 0xFF, *b"CDZTIENS 9", chance.randrange(256)))
-    cuts = sorted(chance.randrange(len(changed) + 1) for _ in range(chance.choice((0, 0, 1, 2, 5))))
-    pieces = tuple(
-        bytes(changed[begin:end]) for begin, end in zip([0, *cuts], [*cuts, len(changed)], strict=True) if begin < end
-    )
+    pieces = torn(chance, bytes(changed))
     asked = [chance.random() < 0.5 for _ in range(3)]
-    return Question(pieces, chance.choice((QUERY, EXECUTION)), asked[0], asked[1], asked[2])
+    return Asked(pieces, chance.choice((QUERY, EXECUTION)), asked[0], asked[1], asked[2])
 
 
 def until_answered(said: list[Any]) -> list[Any]:
@@ -169,9 +112,9 @@ def test_damaged_answers_in_pieces_are_the_same_to_both() -> None:
 @pytest.mark.parametrize("answer", ANSWERS[:7], ids=range(7))
 @pytest.mark.parametrize("fetch", [False, True])
 def test_what_is_usual_is_not_left_to_python(answer: bytes, fetch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = Question((answer,), QUERY, fetch, False, True).outcome(Wire)
+    expected = Asked((answer,), QUERY, fetch, False, True).outcome(Wire)
     monkeypatch.setattr(CompiledWire, "rest", lambda *_given, **_named: pytest.fail("it was left to Python"))
-    assert Question((answer,), QUERY, fetch, False, True).outcome(CompiledWire) == expected
+    assert Asked((answer,), QUERY, fetch, False, True).outcome(CompiledWire) == expected
 
 
 @pytest.mark.parametrize("command", [QUERY, EXECUTION, TEXT, TEXT + b"x" * 5000])
