@@ -361,6 +361,7 @@ def main() -> None:
     if not isinstance(build, Build):
         parser.error(f"build {chosen.build} runs on another host, where nothing can be forced")
     with tempfile.TemporaryDirectory(prefix="stall-causes-") as folder:
+        os.chmod(folder, 0o711)  # a server that does not run as root has to reach its files
         place = Workspace(chosen.keep or Path(folder))
         (place.root / "injections").mkdir(parents=True, exist_ok=True)
         if not chosen.again:

@@ -352,7 +352,7 @@ def test_every_rule_has_a_measure_and_every_cause_a_rule() -> None:
 
 
 WAITS: Rows = tuple(
-    (table, {"tick": 20, "t_s": 20.25, **row})
+    (table, {"tick": 25, "t_s": 25.25, **row})
     for table, row in (
         ("thread_samples", {"seconds": 1.0, "name": "", "threads": 3, "cpu_s": 1.0, "queued_s": 0.5}),
         ("waits", {"seconds": 10.0, "source": "innodb_mutex", "event": "dblwr", "waits": 3, "wait_s": 1.0}),
@@ -403,6 +403,14 @@ def test_a_pause_may_begin_and_end_within_a_second() -> None:
     )
     (dip,) = dips_of(Run("slow", l_i1_s=SECONDS, stall=tuple(still), weak=(first, last), also=rows))
     assert (dip["from_s"], dip["to_s"], dip["cause"]) == (9, 12, "client_pause")
+
+
+@pytest.mark.parametrize(("tick", "cause"), [(START_S + 18, "memory"), (START_S + SECONDS, None)])
+def test_what_is_seen_after_a_step_is_no_cause_of_a_dip_at_its_end(tick: int, cause: str | None) -> None:
+    """Pages were swapped in the second before a sample in the step, or before one a quarter of a second after it."""
+    rows = tuple((table, {**row, "swapped_in_pages": 5000 if row["tick"] >= tick else 0}) for table, row in host())
+    (dip,) = dips_of(Run("slow", l_i1_s=SECONDS, stall=(17, 18), also=rows))
+    assert (dip["from_s"], dip["to_s"], dip["cause"]) == (17, 19, cause), dip
 
 
 @pytest.mark.long

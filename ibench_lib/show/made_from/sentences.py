@@ -81,10 +81,20 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
 
 @asks("client_cores")
 def client_statements(client_cores: pl.DataFrame) -> list[str]:
-    """That the runs had different load clients, which nobody should overlook."""
+    """That the runs had different load clients, which nobody should overlook.
+
+    Each family of servers has one of its own anyway: there it is enough to say so, if all are compiled, or none is.
+    """
     known = client_cores.to_dicts()
-    if len(known) < 2:
+    if len({row["core"] for row in known}) < 2:
         return []
+    families = [row["family"] for row in known]
+    if None not in families and len(set(families)) == len(families) and len({_made(row["core"]) for row in known}) == 1:
+        items = [f"that of {shortened(row['dbms'], ', ')} is {row['core']}" for row in known]
+        return [
+            f"Each family of servers has a load client of its own: {joined(items)}. So what differs between families "
+            "may differ by the clients, too."
+        ]
     items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in known]
     return [
         attention(
@@ -92,6 +102,11 @@ def client_statements(client_cores: pl.DataFrame) -> list[str]:
             "What looks like a difference between configurations may be one between clients."
         )
     ]
+
+
+def _made(core: str) -> str:
+    """Whether a client is compiled or Python, without what it was compiled from."""
+    return core.partition(" ")[0]
 
 
 def _on_other_disks(storage: pl.DataFrame) -> list[str]:

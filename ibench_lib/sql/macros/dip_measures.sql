@@ -73,7 +73,7 @@ WITH chosen AS (
     WHERE name = 'innodb_max_purge_lag' AND list_contains($ids, run_id)
 ), first_incarnations AS (
     SELECT d.line, min(x.incarnation) AS incarnation
-    FROM dipped d JOIN server_samples x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    FROM dipped d JOIN server_samples x ON x.run_id = d.run_id AND is_of_step(x.t_s, 0, d.start_s, d.end_s)
     GROUP BY ALL
 ), server AS MATERIALIZED (
     SELECT
@@ -105,7 +105,7 @@ WITH chosen AS (
         x.row_lock_wait_ms_per_s / 1e3 / nullif(d.clients, 0) AS "server.row_lock_wait_share"
     FROM dipped d
     JOIN (FROM server_seconds WHERE list_contains($ids, run_id)) x
-        ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+        ON x.run_id = d.run_id AND is_of_step(x.t_s, coalesce(x.seconds, 1), d.start_s, d.end_s)
     LEFT JOIN first_incarnations i USING (line)
     LEFT JOIN purge_limits l ON l.run_id = d.run_id
 ), process AS MATERIALIZED (
@@ -117,7 +117,7 @@ WITH chosen AS (
         x.blocked_threads::DOUBLE AS "process.blocked_threads"
     FROM dipped d
     JOIN (FROM process_seconds WHERE list_contains($ids, run_id)) x
-        ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+        ON x.run_id = d.run_id AND is_of_step(x.t_s, coalesce(x.seconds, 1), d.start_s, d.end_s)
 ), host AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
@@ -135,7 +135,7 @@ WITH chosen AS (
         x.swapped_in_pages_per_s + x.swapped_out_pages_per_s AS "host.swapped_per_s"
     FROM dipped d
     JOIN (FROM host_seconds WHERE list_contains($ids, run_id)) x
-        ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+        ON x.run_id = d.run_id AND is_of_step(x.t_s, coalesce(x.seconds, 1), d.start_s, d.end_s)
 ), device AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
@@ -145,7 +145,8 @@ WITH chosen AS (
         x.reads_per_s + x.writes_per_s AS "device.requests_per_s",
         1e3 * (x.read_s_per_s + x.write_s_per_s) / nullif(x.reads_per_s + x.writes_per_s, 0) AS "device.request_ms",
         1e3 * x.flush_s_per_s / nullif(x.flushes_per_s, 0) AS "device.flush_ms"
-    FROM dipped d JOIN data_device_seconds($ids) x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    FROM dipped d JOIN data_device_seconds($ids) x
+        ON x.run_id = d.run_id AND is_of_step(x.t_s, coalesce(x.seconds, 1), d.start_s, d.end_s)
 ), threads AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, any_value(x.seconds) AS span_s,
@@ -153,7 +154,7 @@ WITH chosen AS (
         sum(x.queued_s) FILTER (x.name = '') / span_s AS "threads.queued_per_s",
         coalesce(sum(x.cpu_s) FILTER (x.name ILIKE '%purge%' OR x.name ILIKE 'ib_srv_pu%'), 0)
             / nullif(sum(x.cpu_s) FILTER (x.name = ''), 0) AS "threads.purge_share"
-    FROM dipped d JOIN thread_samples x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    FROM dipped d JOIN thread_samples x ON x.run_id = d.run_id AND is_of_step(x.t_s, x.seconds, d.start_s, d.end_s)
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
 ), states AS MATERIALIZED (
     SELECT
@@ -163,7 +164,7 @@ WITH chosen AS (
             x.state ILIKE 'waiting for%lock' OR x.state ILIKE 'waiting for table%'), 0)::DOUBLE
             / nullif(any_value(d.clients), 0) AS "states.lock_share",
         sum(x.connections)::DOUBLE AS "states.at_work"
-    FROM dipped d JOIN thread_states x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    FROM dipped d JOIN thread_states x ON x.run_id = d.run_id AND is_of_step(x.t_s, 0, d.start_s, d.end_s)
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
 ), waited AS MATERIALIZED (
     SELECT
@@ -171,7 +172,7 @@ WITH chosen AS (
         touches_any(any_value(d.near), x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         coalesce(sum(x.wait_s) FILTER (x.event ILIKE '%dblwr%' OR x.event ILIKE '%doublewrite%'), 0)
             / nullif(sum(x.wait_s), 0) AS "waits.doublewrite_share"
-    FROM dipped d JOIN waits x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    FROM dipped d JOIN waits x ON x.run_id = d.run_id AND is_of_step(x.t_s, x.seconds, d.start_s, d.end_s)
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
 ), of_families AS MATERIALIZED (
     SELECT s.*, touches_any(d.near, s.t_s - s.span_s, s.t_s) AS is_near

@@ -1,5 +1,6 @@
 -- Dead rows at the end of each step: rows that were deleted or replaced and that no vacuum has removed, in all tables, as
--- the server estimates them within a second after the last client's end. Only of servers that count them (PostgreSQL).
+-- the server estimated them in the last sample before the last client's end: what settles the server comes right after
+-- it. Only of servers that count them (PostgreSQL).
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -11,5 +12,5 @@ SELECT
     c.value AS dead_rows
 FROM selected_steps($runs, $steps) s
 SEMI JOIN counted USING (run_id)
-ASOF LEFT JOIN counted c ON s.run_id = c.run_id AND s.end_s + 1 >= c.t_s
+ASOF LEFT JOIN counted c ON s.run_id = c.run_id AND s.end_s >= c.t_s
 ORDER BY s.setup, s.dbms_position, s.repeat, s.step_id

@@ -62,6 +62,25 @@ def test_runs_of_different_clients_are_named_and_those_of_equal_ones_are_not(wor
     )
 
 
+def test_clients_of_different_families_are_compared_by_how_they_are_made(workspace: Workspace) -> None:
+    def run(flavour: str, core: str, minute: int, experiment: str = "demo") -> Run:
+        versions = (("client core", core),)
+        return Run(flavour, experiment=experiment, flavour=flavour, minute=minute, versions=versions)
+
+    write_runs(workspace, run("postgres", "compiled 01", 0), run("mysql", "compiled 23", 1))
+    (said,) = spoken(workspace, ib.client_statements)
+    assert said == (
+        "Each family of servers has a load client of its own: that of system.postgres is compiled 01 and that "
+        "of system.mysql is compiled 23. So what differs between families may differ by the clients, too."
+    )
+    write_runs(workspace, run("mariadb", "compiled 45", 2))
+    (said,) = spoken(workspace, ib.client_statements)
+    assert said.startswith("Attention"), "two of one family differ"
+    write_runs(workspace, run("postgres", "compiled 01", 3, "mixed"), run("mysql", "Python", 4, "mixed"))
+    (said,) = spoken(workspace, ib.client_statements, experiment="mixed")
+    assert said.startswith("Attention"), "one of two is compiled"
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_published_runs_are_counted(count: int) -> None:
     runs = asked("selected_runs", *(Run(repeat=n, minute=n) for n in (1, 2, 3)))

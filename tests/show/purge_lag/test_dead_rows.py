@@ -69,6 +69,17 @@ def test_they_are_told_by_themselves() -> None:
     assert set(asked("purge_lag_series", *PAIR, other, points=9)["dbms"]) == {"system.maria"}
 
 
+def test_a_vacuum_right_after_a_step_has_removed_nothing_at_its_end() -> None:
+    at = {"tick": START_S + SECONDS, "incarnation": 0}
+    after = (
+        ("server_samples", {**at, "t_s": START_S + SECONDS + 0.1, "uptime_s": 99}),
+        ("server_counters", {**at, "source": "status", "name": "tables.dead_rows", "value": 0}),
+    )
+    run = replace(PAIR[1], also=(*dead(400, 90_000), *after))
+    (row,) = asked("dead_rows_at_step_end", run).filter(step="l.i1").to_dicts()
+    assert row["dead_rows"] == 90_000
+
+
 @pytest.mark.parametrize("base", ["system.many", "system.maria"])
 def test_no_sentence_speaks_of_dead_rows_and_of_a_history_list(base: str) -> None:
     """One is an estimate of rows, the other counts transactions: nothing that is said of get_min mixes them either."""

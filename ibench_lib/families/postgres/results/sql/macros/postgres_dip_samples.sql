@@ -47,7 +47,7 @@ SELECT
     least(8192 * x.images / nullif(x.wal_bytes, 0), 1) AS "postgres.full_page_share",
     x.wal_bytes AS "postgres.wal_bytes_per_s",
     x.buffers_full AS "postgres.wal_buffers_full_per_s"
-FROM here d JOIN figures x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+FROM here d JOIN figures x ON x.run_id = d.run_id AND is_of_step(x.t_s, x.span_s, d.start_s, d.end_s)
 UNION ALL BY NAME
 SELECT
     d.run_id, d.step_id, x.t_s - d.start_s AS t_s, 0.0 AS span_s,
@@ -58,5 +58,5 @@ SELECT
         / nullif(any_value(d.clients), 0) AS "postgres.row_lock_share",
     coalesce(sum(x.connections) FILTER (x.state LIKE 'IO: WAL%' OR x.state LIKE 'LWLock: WAL%'), 0)::DOUBLE
         / nullif(any_value(d.clients), 0) AS "postgres.wal_share"
-FROM here d JOIN thread_states x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+FROM here d JOIN thread_states x ON x.run_id = d.run_id AND is_of_step(x.t_s, 0, d.start_s, d.end_s)
 WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
