@@ -405,6 +405,14 @@ def test_a_pause_may_begin_and_end_within_a_second() -> None:
     assert (dip["from_s"], dip["to_s"], dip["cause"]) == (9, 12, "client_pause")
 
 
+@pytest.mark.parametrize(("every", "cause"), [(99, "client_pause"), (3, None)])
+def test_one_look_that_finds_nobody_at_work_is_no_pause_where_many_do(every: int, cause: str | None) -> None:
+    rows = tuple((table, {**row, "connections": 0 if row["tick"] % every == 0 or row["tick"] == START_S + 9 else 2})
+                 for table, row in at_work(0, 0))  # fmt: skip
+    (dip,) = dips_of(Run("slow", l_i1_s=SECONDS, stall=(9,), also=rows))
+    assert (dip["from_s"], dip["to_s"], dip["cause"]) == (9, 10, cause), dip
+
+
 @pytest.mark.parametrize(("tick", "cause"), [(START_S + 18, "memory"), (START_S + SECONDS, None)])
 def test_what_is_seen_after_a_step_is_no_cause_of_a_dip_at_its_end(tick: int, cause: str | None) -> None:
     """Pages were swapped in the second before a sample in the step, or before one a quarter of a second after it."""

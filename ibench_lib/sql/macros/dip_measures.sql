@@ -24,7 +24,8 @@
 -- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients' connections.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients, of which each has those of one role (`step_connections`).
--- states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
+-- states.at_work: connections at work. states.idle_by_chance: how likely as many looks as fell into the dip find so few of
+-- them at work, as they do outside of it. threads.queued_per_s: threads of the server that are ready and have no CPU.
 -- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O or threads of the
 -- server were blocked, but the device completed at most a tenth of its usual requests in a second, as under a limit of
 -- I/O operations, or while the file system is frozen.
@@ -273,6 +274,15 @@ WITH chosen AS (
         nullif((server.outside + clients.outside) / cpus_outside, 0) AS own,
         nullif(at_least_0(1 - seen.rate / nullif(seen.median_rate, 0)), 0) AS lost
     FROM together
+), looked AS (
+    SELECT run_id, step_id, dip, coalesce(nullif(count(*) FILTER (is_still), 0), count(*) FILTER (is_in)) AS looks
+    FROM compared WHERE measure = 'states.at_work' GROUP BY ALL
+), idle AS (
+    SELECT run_id, step_id, avg((at_work <= 0.2 * usual)::INT) AS share
+    FROM (
+        SELECT run_id, step_id, "states.at_work" AS at_work, avg(at_work) OVER (PARTITION BY run_id, step_id) AS usual
+        FROM states WHERE NOT is_near
+    ) GROUP BY ALL
 ), asking AS (
     SELECT
         *,
@@ -311,3 +321,7 @@ SELECT
     run_id, step_id, dip, seen, 'device.held_back' AS measure, inside::INT::DOUBLE AS in_mean, 0.0 AS out_mean,
     early::INT::DOUBLE AS early_mean
 FROM held_back
+UNION ALL BY NAME
+SELECT
+    run_id, step_id, d.dip, d.seen, 'states.idle_by_chance' AS measure, i.share ^ l.looks AS in_mean, 0.0 AS out_mean
+FROM dips d JOIN looked l USING (run_id, step_id, dip) JOIN idle i USING (run_id, step_id) WHERE l.looks > 0
