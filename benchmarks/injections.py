@@ -21,7 +21,7 @@ from typing import Any
 
 from ibench_lib.families.mysql.connection import connect, rows
 
-LASTS_S = 3.0
+LASTS_S, BETWEEN_S = 3.0, 6.0
 NEIGHBOUR_S = 5.0
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -291,7 +291,7 @@ class Forced:
     my_cnf : option lines that it needs.
     needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark", "cpu groups", "root user". What cannot
         be forced is left out, and the page says so.
-    lasts_s : how long it is forced.
+    lasts_s, between_s : how long it is forced, and not.
     family : that of the servers that it is for; None for any.
     """
 
@@ -301,6 +301,7 @@ class Forced:
     needs: frozenset[str] = frozenset()
     cause_name: str | None = None
     lasts_s: float = LASTS_S
+    between_s: float = BETWEEN_S
     family: str | None = None
 
     @property

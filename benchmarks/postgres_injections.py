@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from benchmarks.injections import CaptureTarget, Forced
@@ -14,6 +15,8 @@ DATABASE = "ibench"
 _FIRST = -20
 """The niceness of workers of autovacuum: at that of others, they take too little of two CPUs for a dip."""
 _LOOK_S = 0.05
+_INDEXES = 12
+_BLOATED, _ROWS, _BATCH = ("bloated1", "bloated2"), 1_500_000, 50_000
 _WORKERS = "FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'"
 
 
@@ -56,8 +59,24 @@ def checkpoints(scene: CaptureTarget) -> Iterator[None]:
 
 @contextlib.contextmanager
 def autovacuum(scene: CaptureTarget) -> Iterator[None]:
-    """Autovacuum, which was off, is on, without delays and before all others; at the end its workers are ended."""
+    """Autovacuum, which was off, is on, without delays and before all others; at the end its workers are ended.
+
+    It gets tables of its own, with a few dead rows in each page, so it has to read all of them and of their indexes.
+    Without the clients' own dead rows these would become faster, not slower.
+    """
     with _connected(scene) as connection:
+        for name in _BLOATED:
+            connection.query(
+                f"CREATE TABLE IF NOT EXISTS {name} AS SELECT id, id AS a FROM generate_series(1, {_ROWS}) id"
+            )
+            for number in range(_INDEXES):
+                connection.query(f"CREATE INDEX IF NOT EXISTS {name}_{number} ON {name} (id, a)")
+        for begin in range(1, _ROWS, _BATCH):
+            for name in _BLOATED:
+                connection.query(
+                    f"UPDATE {name} SET a = a + 1 WHERE id BETWEEN {begin} AND {begin + _BATCH - 1} AND id % 20 = 0"
+                )
+            time.sleep(_LOOK_S)
         connection.query("ALTER SYSTEM SET autovacuum = on")
         connection.query("SELECT pg_reload_conf()")
         try:
@@ -106,7 +125,8 @@ FORCED = {
     for each in (
         Forced("table_lock", table_lock, family="postgres"),
         Forced("tuple_lock", row_locks, needs=frozenset({"insert_benchmark"}), family="postgres"),
-        Forced("forced_checkpoint", checkpoints, cause_name="checkpointer", family="postgres"),
+        # It slows the clients down by a third or so: with less time between two of them that would be the usual rate.
+        Forced("forced_checkpoint", checkpoints, cause_name="checkpointer", between_s=15.0, family="postgres"),
         Forced(
             "autovacuum",
             autovacuum,
@@ -115,6 +135,7 @@ FORCED = {
             frozenset({"root user"}),
             "vacuum",
             lasts_s=6.0,
+            between_s=24.0,
             family="postgres",
         ),
     )

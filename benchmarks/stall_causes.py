@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import injections, postgres_injections
-from benchmarks.injections import CGROUPS, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, CaptureTarget, Forced
+from benchmarks.injections import BETWEEN_S, CGROUPS, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, CaptureTarget, Forced
 from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.capture import session
@@ -53,7 +53,7 @@ from ibench_lib.workloads.workload import Step
 
 NAME = "stall_causes"
 FORCED = injections.FORCED | postgres_injections.FORCED
-BETWEEN_S, FIRST_S = 6.0, 6.0
+FIRST_S = 6.0
 CLIENTS = 2
 HEALTHY_S = 8
 NO_DIP = "no dip"
@@ -89,6 +89,11 @@ LOADS = {
         "l_i0_rows: 200000, l_i1_rows: {rows}, l_i2_rows: 1000, query_seconds: 8",
         "benchmark: insert_benchmark, steps: [{steps}], count_rows: false",
     ),
+    "queries": Load(
+        "qr100",
+        "l_i0_rows: 200000, l_i1_rows: 1000, l_i2_rows: 1000, query_seconds: {seconds}",
+        "benchmark: insert_benchmark, steps: [{steps}], count_rows: false",
+    ),
     "tpcc": Load(
         "run",
         "warehouses: 2, terminals: 8, ramp_up: 1.0, seconds: {seconds}",
@@ -101,7 +106,12 @@ LOADS = {
     ),
 }
 
-TITLES = {"insert_benchmark": "Insert Benchmark", "tpcc": "TPC-C", "linkbench": "LinkBench"}
+TITLES = {
+    "insert_benchmark": "Insert Benchmark",
+    "queries": "queries of the Insert Benchmark",
+    "tpcc": "TPC-C",
+    "linkbench": "LinkBench",
+}
 
 # By family: the file's name, its text, and what it has if nothing else needs other lines.
 OPTIONS = {
@@ -156,7 +166,7 @@ class Injector(Observer):
 
 def every_s(forced: Forced | None) -> float:
     """From the start of an injection to that of the next one."""
-    return BETWEEN_S + (forced.lasts_s if forced else LASTS_S)
+    return forced.between_s + forced.lasts_s if forced else BETWEEN_S + LASTS_S
 
 
 def watching(scene: CaptureTarget) -> type[Collector]:
@@ -293,9 +303,13 @@ def labels(
     return found
 
 
-def matrix(found: dict[str, list[tuple[str, str]]]) -> list[str]:
-    """A Markdown table: what was done by what was said; only the half that judges."""
-    judged = {name: answers[1::2] for name, answers in found.items()}
+def judging(found: dict[str, list[tuple[str, str]]], *, fitted: bool) -> dict[str, list[tuple[str, str]]]:
+    """The answers that judge: all, or the half by which no threshold was chosen."""
+    return {name: answers[1::2] if fitted else answers for name, answers in found.items()}
+
+
+def matrix(judged: dict[str, list[tuple[str, str]]]) -> list[str]:
+    """A Markdown table: what was done by what was said."""
     said = sorted({label for answers in judged.values() for label, _ in answers} - {NO_DIP})
     lines = [
         f"| forced | {' | '.join(said)} | right | of these with high confidence | no dip |",
@@ -373,7 +387,7 @@ def main() -> None:
         found, steps, blamed, versions = judge(place)
         each = max(map(len, found.values()), default=0)
         where = f"{TITLES[chosen.workload]} on {', '.join(sorted(versions))}"
-        text = report(where, each, found, left_out, steps, blamed, mine)
+        text = report(where, each, found, left_out, steps, blamed, mine, fitted=flavour_of(build).family == "mysql")
     print(text)
     if not chosen.print:
         write_section(chosen.into, text, by=NAME)
@@ -402,10 +416,16 @@ def report(
     healthy_steps: int,
     blamed: list[str],
     known: Iterable[str] = FORCED,
+    *,
+    fitted: bool = True,
 ) -> str:
-    """The section of the page. `known` is what can be forced on such a server."""
+    """The section of the page.
+
+    `known` is what can be forced on such a server; `fitted`: whether thresholds were chosen on servers of its family.
+    """
+    answers_of = judging(found, fitted=fitted)
     judged = [
-        (FORCED[name].cause, label) for name, answers in found.items() for label, _ in answers[1::2] if label != NO_DIP
+        (FORCED[name].cause, label) for name, answers in answers_of.items() for label, _ in answers if label != NO_DIP
     ]
     right = sum(cause == label for cause, label in judged)
     sides = ("client_pause", "server_stopped")
@@ -417,10 +437,13 @@ def report(
         f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times for {LASTS_S:g} s",
         f"(a busy neighbour for {NEIGHBOUR_S:g} s) in a step that goes as fast as it can. A row of the table is what",
         "was done, a column what `ibench stalls` says.",
-        "The thresholds of the rules were chosen with every other injection; the table has the others. Where the",
-        "rate did not fall enough to be a dip, there is nothing to attribute to a cause: *no dip* counts these.",
+        "The thresholds of the rules were chosen with every other injection; the table has the others."
+        if fitted
+        else "The thresholds of the rules were chosen without any of these injections; the table has all.",
+        "Where the rate did not fall enough to be a dip, there is nothing to attribute to a cause: *no dip*",
+        "counts these.",
         "",
-        *matrix(found),
+        *matrix(answers_of),
         "",
         f"{right:,} of {count(len(judged), 'label')} {are} right. A stopped server was mistaken for paused clients, or",
         f"the reverse, {count(swapped, 'time')}.",

@@ -7,8 +7,10 @@ sysbench runs the same test with the same options and seed, once by our wrapper 
 itself, with a line each second. Rounds alternate which is first, and ratios are taken within a round.
 
 The null test is a script whose events only sleep, so nearly all CPU is that of counting and printing. What the wrapper
-adds is seen there, on a busy host too, with the CPU of the client that reads its lines. Rates are of real tests on a
-real server, where the noise of the host decides. Last comes what posts show: the ratio of two tests.
+adds is seen there, on a busy host too, with the CPU of the client that reads its lines. The busy test is a script whose
+events only compute, on all CPUs, so what the wrapper takes is missing in its rate, and no server adds noise. Rates of
+real tests on a real server follow, where the noise of the host decides. Last comes what posts show: the ratio of two
+tests.
 """
 
 from __future__ import annotations
@@ -43,6 +45,9 @@ MY_CNF = "[mysqld]\ninnodb_buffer_pool_size=256M\nskip_log_bin\ninnodb_flush_log
 DRIVER, DATABASE = "ibench_lib.client.mysql.connection", "b"
 NULL = "null_test"
 NULL_LUA = 'ffi = require("ffi")\nffi.cdef("int usleep(unsigned)")\nfunction event() ffi.C.usleep(5000) end\n'
+BUSY = "busy_test"
+BUSY_LUA = "function event() local sum = 0 for i = 1, 20000 do sum = sum + i % 7 end return sum end\n"
+SCRIPTS = {NULL: NULL_LUA, BUSY: BUSY_LUA}
 TESTS = ("oltp_point_select", "oltp_read_write")
 TABLES, ROWS, THREADS = 2, 10_000, 2
 
@@ -70,16 +75,17 @@ class Figures:
 class Bench:
     """A server with tables, and how long is measured."""
 
-    def __init__(self, address: dict[str, Any], seconds: float, null_test: Path) -> None:
+    def __init__(self, address: dict[str, Any], seconds: float, scripts: Path) -> None:
         self.where = target(DRIVER, address, DATABASE)
-        self.seconds, self.null_test = seconds, null_test
+        self.seconds, self.scripts = seconds, scripts
 
     def program(self, test: str, number: int) -> tuple[Sysbench, str]:
         """The preparation (0) or the test (1) as a step of a run has it, and its first operation."""
         given = {"benchmark": "sysbench", "tests": [test], "threads": [THREADS], "rand_type": "uniform"}
-        if test == NULL:
-            given["lua"] = [str(self.null_test)]
-        options = Options.model_validate(given).with_files({self.null_test.name: self.null_test})
+        path = self.scripts / f"{test}.lua"
+        if test in SCRIPTS:
+            given["lua"] = [str(path)]
+        options = Options.model_validate(given).with_files({path.name: path})
         setup = Setup(name="s", tables=TABLES, table_size=ROWS, seconds=self.seconds, warm_up=0.0)
         step = steps.plan(options, setup, 1.0)[number]
         spec = steps.spec(options, step, steps.workers(options, step)[0], number)
@@ -125,7 +131,7 @@ Pairs = list[tuple[Figures, Figures]]
 
 def measured(bench: Bench, rounds: int) -> dict[str, Pairs]:
     """By the wrapper and plain, in each round of each test."""
-    found: dict[str, Pairs] = {test: [] for test in (NULL, *TESTS)}
+    found: dict[str, Pairs] = {test: [] for test in (*SCRIPTS, *TESTS)}
     for number in range(rounds):
         for test, pairs in found.items():
             first = number % 2 == 0
@@ -150,7 +156,7 @@ def report(found: dict[str, Pairs], server: str, seconds: float) -> str:
         f"| null test: CPU, with that of the reader (% of a core) | {_of(null, 0, 'core', 100)} |"
         f" {_of(null, 1, 'core', 100)} | {span(added, '+.2f')} | <= 0.5 |",
     ]  # fmt: skip
-    for test in TESTS:
+    for test in (BUSY, *TESTS):
         ratios = [ours.rate / plain.rate for ours, plain in found[test]]
         lines.append(
             f"| {test}: events/s | {span([ours.rate for ours, _ in found[test]], ',.0f')} |"
@@ -190,12 +196,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sysbench") as name:
         scratch = Path(name)
         (scratch / "my.cnf").write_text(MY_CNF)
-        null_test = scratch / f"{NULL}.lua"
-        null_test.write_text(NULL_LUA)
+        for test, text in SCRIPTS.items():
+            (scratch / f"{test}.lua").write_text(text)
         with Sandbox(build, scratch / "box", scratch / "my.cnf", scratch / "log") as address:
             connection = Connection(address.arguments(), None, 60.0)
             connection.query(f"CREATE DATABASE {DATABASE}")
-            bench = Bench(address.arguments(), chosen.seconds, null_test)
+            bench = Bench(address.arguments(), chosen.seconds, scratch)
             bench.wrapped(TESTS[0], 0)
             found = measured(bench, chosen.rounds)
     text = report(found, f"{build.flavour} {build.version}", chosen.seconds)

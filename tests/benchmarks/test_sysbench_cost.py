@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import sysbench_cost
-from benchmarks.sysbench_cost import NULL, TESTS, Figures
+from benchmarks.sysbench_cost import BUSY, NULL, TESTS, Figures
 
 
 def test_the_wrapper_is_charged_for_its_reader_and_ratios_are_taken_within_a_round(
@@ -11,9 +11,11 @@ def test_the_wrapper_is_charged_for_its_reader_and_ratios_are_taken_within_a_rou
 ) -> None:
     monkeypatch.setattr(sysbench_cost, "identity", lambda: {"version": "sysbench 1.0.20"})
     null = [(Figures(400, 10.0, cpu, 0.02), Figures(400, 10.0, 0.1)) for cpu in (0.11, 0.10, 0.13)]
+    busy = [(Figures(rate, 1.0, 2.0), Figures(1000, 1.0, 2.0)) for rate in (996, 998, 999)]
     points = [(Figures(rate, 1.0, 1.0), Figures(1000, 1.0, 1.0)) for rate in (990, 1000, 1010)]
     writes = [(Figures(50, 1.0, 1.0), Figures(50, 1.0, 1.0))] * 3
-    text = sysbench_cost.report({NULL: null, TESTS[0]: points, TESTS[1]: writes}, "mariadb 10.11", 10.0)
+    text = sysbench_cost.report({NULL: null, BUSY: busy, TESTS[0]: points, TESTS[1]: writes}, "mariadb 10.11", 10.0)
     assert "| 1.30 (1.20 to 1.50) | 1.00 (1.00 to 1.00) | +0.30 (+0.20 to +0.50) | <= 0.5 |" in text
+    assert "| 0.998 (0.996 to 0.999) | >= 0.99 |" in text
     assert "| 1.000 (0.990 to 1.010) | >= 0.99 |" in text
     assert text.splitlines()[-1].startswith(f"| {TESTS[1]} over {TESTS[0]} | 0.050 (0.050 to 0.051) |")

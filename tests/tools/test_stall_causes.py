@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.stall_causes import FORCED, LOADS, OPTIONS, Load, matrix, report, rows_per_s
+from benchmarks.stall_causes import FORCED, LOADS, OPTIONS, Load, judging, matrix, report, rows_per_s
 from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run
@@ -19,13 +19,19 @@ FOUND = {
 
 
 def test_a_row_is_what_was_done_and_a_column_what_was_said_in_the_half_that_judges() -> None:
-    assert matrix(FOUND) == [
+    assert matrix(judging(FOUND, fitted=True)) == [
         "| forced | lock | server_stopped | right | of these with high confidence | no dip |",
         "|---|---|---|---|---|---|",
         "| lock | 2 |  | 2 of 2 | 1 |  |",
         "| client_pause |  | 2 | 0 of 2 | 0 |  |",
         "| checkpoint |  |  | 0 of 0 | 0 | 1 |",
     ]
+
+
+def test_all_judge_where_no_threshold_was_chosen_by_them() -> None:
+    text = report("Insert Benchmark on 15.18", 4, FOUND, {}, 0, [], fitted=False)
+    assert "without any of these injections; the table has all." in text and "5 of 9 labels are right." in text
+    assert "| lock |  |  | 2 | 1 |  | 1 | 2 of 4 | 1 |  |" in text
 
 
 def test_the_page_counts_right_labels_swapped_sides_and_blamed_steps() -> None:
