@@ -129,7 +129,10 @@ class ImportedRun:
 
 
 class Importer(Protocol):
-    """Reads files of one kind. Libraries that are slow to import, or optional, are imported in `runs`."""
+    """Reads files of one kind. Libraries that are slow to import, or optional, are imported in `runs`.
+
+    One that has `summarises = True` reads what others have made of logs: it leaves a source to the importer of these.
+    """
 
     @property
     def name(self) -> str:
