@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -362,14 +363,25 @@ def _ratios_of_groups(post: Selection) -> str:
     return "\n".join(lines)
 
 
+def _ratios_to_base(post: Selection, steps: Sequence[str]) -> str:
+    """The lines of a table: of each dbms its ratio to the base, step by step, in parentheses where it may be noise."""
+    cells: dict[str, dict[str, str]] = {}
+    for row in selected_rows(post):
+        if not row.is_base:
+            text = f"{row.ratio:.2f}x"
+            cells.setdefault(row.dbms, {})[row.step] = text if row.verdict in ("faster", "slower") else f"({text})"
+    return "\n".join(f"| {name} | {' | '.join(of[step] for step in steps)} |" for name, of in cells.items())
+
+
 def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower.
 
     And a run with two stalls whose causes are known, ten of two releases whose difference is explained, twelve of
-    LinkBench, fifteen of TPC-C with a redo log that fills, and twelve of sysbench from version to version.
+    LinkBench, fifteen of TPC-C with a redo log that fills, twelve of sysbench from version to version, and fifteen of
+    PostgreSQL next to servers with InnoDB.
     """
     sample = ROOT / "data" / "sample"
-    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 22e6
+    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 25e6
     lake = reader.lake(str(sample))
     assert reader.sql(lake, "FROM problems").is_empty()
     chosen = choose(lake, "innodb_purge_lag_sample")
@@ -377,6 +389,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     texts = dict(reader.sql(lake, "SELECT DISTINCT experiment, experiment_text FROM runs").rows())
     assert set(texts) == {
         "innodb_purge_lag_sample", "stalls", "regression", "linkbench_small", "tpcc_waves", "sysbench_versions",
+        "postgres_innodb_small",
     }  # fmt: skip
     for name, text in texts.items():
         assert without_comments(text) == without_comments(
@@ -429,6 +442,18 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     rows = [row for row in selected_rows(sysbench) if not row.is_base and row.step in tests]
     said = f"Six of {len(rows)} comparisons of tests show a difference"
     assert said in page and sum(row.verdict in ("faster", "slower") for row in rows) == 6, said
+    postgres = choose(lake, "postgres_innodb_small", base="mysql-9.7.cy10a")
+    assert set(postgres.runs["status"]) == {"complete"} and len(postgres.runs) == 15
+    checks = postgres.ask("checks")
+    assert not checks.is_empty() and checks["held"].equals(checks["checks"])
+    page = (ROOT / "docs" / "postgres.md").read_text(encoding="utf-8")
+    table = _ratios_to_base(postgres, ("l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr1000", "qp1000"))
+    assert table.count("\n") == 3 and table in page, table
+    vacuumed = choose(lake, "postgres_innodb_small", base="postgres-18.cx10a")
+    without = [row for row in selected_rows(vacuumed) if row.dbms.endswith("novac") and row.step in ("l.i1", "l.i2")]
+    found = [f"{row.ratio:.2f}x ({row.low:.2f}x to {row.high:.2f}x)" for row in without]
+    said = f"PostgreSQL 18 has {found[0]} of its inserts/s in l.i1 and {found[1]} in l.i2"
+    assert said in " ".join(page.split()), said
     get_min = chosen.ask("get_min").filter(step="qr100")
     seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
@@ -436,7 +461,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     # Its posts make claims of just these runs, whatever else is in the lake.
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
-    assert len(posts) == 15 and all(values["experiment"] == "" and values["runs"] for values in named.values())
+    assert len(posts) == 17 and all(values["experiment"] == "" and values["runs"] for values in named.values())
     listed = {run for values in named.values() if isinstance(values["runs"], list) for run in values["runs"]}
     assert listed <= set(reader.sql(lake, "SELECT run_id FROM runs")["run_id"])
     whole = check_post(ROOT / "papermill_params" / "insert_benchmark" / "sample.yml", Workspace(ROOT))

@@ -169,6 +169,7 @@ def test_a_page_of_shipped_runs_answers_on_its_first_screen(
 QUOTING = (
     ("sample",), ("sample-mvcc-gc",), ("sample-regression",),
     ("sample-linkbench-regression", "sample-linkbench"), ("sample-sysbench", "sample-sysbench-chain"),
+    ("sample-postgres",), ("sample-postgres-fairness",),
 )  # fmt: skip
 """Posts on shipped runs whose tl;dr has figures, each after the one that it takes some of them from."""
 
