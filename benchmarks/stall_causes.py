@@ -7,12 +7,12 @@
     python -m benchmarks.stall_causes --keep DIR --only lock          only measures, and keeps the runs: a part
     python -m benchmarks.stall_causes --keep DIR --again              the page, from runs that were kept
 
-A run of the Insert Benchmark, or of another workload, goes as fast as it can, and after every six seconds something
-happens for three (five with a busy neighbour): the server or its clients are stopped, others take the CPUs, a lock is
+A run of the Insert Benchmark, or of another workload, goes as fast as it can, and after six seconds or more something
+happens for three or more: the server or its clients are stopped, others take the CPUs, a lock is
 held, the file system is frozen (benchmarks/injections.py; on PostgreSQL also what postgres_injections.py has).
-`ibench stalls` does not know of that. A dip that overlaps what was done is right if it has that cause. Injections with
-an even number are for fitting the thresholds of the rules, those with an odd number for judging them. Steps in which
-nothing is done, reads and writes, in memory and not, show how often a healthy step is blamed.
+`ibench stalls` does not know of that. A dip that overlaps what was done is right if it has that cause. On MySQL,
+injections with an even number are for fitting the thresholds of the rules, those with an odd number for judging them.
+Steps in which nothing is done, reads and writes, in memory and not, show how often a healthy step is blamed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import injections, postgres_injections
-from benchmarks.injections import BETWEEN_S, CGROUPS, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, CaptureTarget, Forced
+from benchmarks.injections import BETWEEN_S, CGROUPS, SLOW_FSYNC_C, CaptureTarget, Forced
 from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.capture import session
@@ -166,7 +166,7 @@ class Injector(Observer):
 
 def every_s(forced: Forced | None) -> float:
     """From the start of an injection to that of the next one."""
-    return forced.between_s + forced.lasts_s if forced else BETWEEN_S + LASTS_S
+    return forced.between_s + forced.lasts_s if forced else BETWEEN_S + Forced.lasts_s
 
 
 def watching(scene: CaptureTarget) -> type[Collector]:
@@ -431,12 +431,13 @@ def report(
     sides = ("client_pause", "server_stopped")
     swapped = sum(cause != label and cause in sides and label in sides for cause, label in judged)
     are = "is" if len(judged) == 1 else "are"
+    lasted = " or ".join(f"{seconds:g} s" for seconds in sorted({FORCED[name].lasts_s for name in found}))
     lines = [
         f"# Causes of dips{f', only {next(iter(found))}' if len(found) == 1 else ''}, {where}",
         "",
-        f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times for {LASTS_S:g} s",
-        f"(a busy neighbour for {NEIGHBOUR_S:g} s) in a step that goes as fast as it can. A row of the table is what",
-        "was done, a column what `ibench stalls` says.",
+        f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times, for",
+        f"{lasted}, in a step that goes as fast as it can. A row of the table",
+        "is what was done, a column what `ibench stalls` says.",
         "The thresholds of the rules were chosen with every other injection; the table has the others."
         if fitted
         else "The thresholds of the rules were chosen without any of these injections; the table has all.",

@@ -8,9 +8,9 @@ itself, with a line each second. Rounds alternate which is first, and ratios are
 
 The null test is a script whose events only sleep, so nearly all CPU is that of counting and printing. What the wrapper
 adds is seen there, on a busy host too, with the CPU of the client that reads its lines. The busy test is a script whose
-events only compute, on all CPUs, so what the wrapper takes is missing in its rate, and no server adds noise. Rates of
-real tests on a real server follow, where the noise of the host decides. Last comes what posts show: the ratio of two
-tests.
+events only compute; where there are no more CPUs than threads, what the wrapper takes is missing in its rate, and no
+server adds noise. Rates of real tests on a real server follow, where the noise of the host decides. Last comes what
+posts show: the ratio of two tests.
 """
 
 from __future__ import annotations

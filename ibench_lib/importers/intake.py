@@ -142,7 +142,7 @@ def find_importer(source: Source, name: str | None = None) -> Importer:
             f"{source} {said} that ibench can import", hint="the kinds below can be imported", detail=expected
         )
     if len(taking) > 1:
-        taking = [one for one in taking if not getattr(one, "summarises", False)]
+        taking = [one for one in taking if not getattr(one, "summarises", False)] or taking
     if len(taking) > 1:
         names = " and ".join(importer.name for importer in taking)
         raise UsageError(f"{source} can be read as {names}", hint="choose one with --as", detail=expected)

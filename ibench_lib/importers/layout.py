@@ -19,6 +19,7 @@ FAMILIES = (
     "ma",
     "ps",
     "pg",
+    "fbmy",
     "fb",
 )
 """With what the name of a build begins, before its number. Any other folder may be called after a host or a person."""

@@ -40,6 +40,7 @@ class Published:
     """The importer of published figures."""
 
     name = "published"
+    summarises = True
     expects = f"CSV with a header: {', '.join(_KEYS)}, and a column for each metric, of {', '.join(publishable())}"
 
     def recognises(self, file: File) -> str | None:

@@ -19,7 +19,7 @@ WITHOUT_FRAMES = "sys.modules.update(dict.fromkeys(('duckdb', 'polars'))); "
         ("ibench compare mysql-9.7.a1", [f"mysql-9.7.a1{of}" for of in "038"]),
         ("ibench compare x y --experiment tpcc_w", ["tpcc_waves"]),
         ("ibench explain mysql-5.6.24.cy10a mysql-9.7.c", ["mysql-9.7.capped", "mysql-9.7.cy10a"]),
-        ("ibench summary --step l.i", ["l.i0", "l.i1"]),
+        ("ibench summary --step l.i", ["l.i0", "l.i1", "l.i2"]),
         ("ibench summary --setup wa", ["waves"]),
         ("ibench stalls stal", ["stalls"]),
         ("ibench runs verify 20261123T0058", ["20261123T005837Z-stalls-small-mysql-9.7.base-r1"]),

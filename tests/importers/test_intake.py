@@ -118,6 +118,20 @@ def test_two_that_take_it_are_named(workspace: Workspace, monkeypatch: pytest.Mo
     assert "--as" in (caught.value.hint or "")
 
 
+def test_who_summarises_leaves_a_source_to_others_and_not_to_its_kind(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Table(Stub):
+        summarises = True
+
+    there = {"log": Stub("log"), "one": Table("one"), "two": Table("two")}
+    monkeypatch.setattr(intake, "importers", lambda: there)
+    assert find_importer(Source(write(workspace, LOG))).name == "log"
+    there.pop("log")
+    with pytest.raises(UsageError, match="can be read as one and two"):
+        take(workspace, LOG)
+
+
 def test_a_file_that_is_not_there_or_too_large_is_refused(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

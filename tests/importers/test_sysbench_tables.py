@@ -62,6 +62,12 @@ def test_each_figure_is_published_under_its_dbms_and_test(workspace: Workspace) 
     assert origins.rows() == [("published", "sysbench", "50m")]
 
 
+def test_a_build_of_myrocks_has_a_name_of_its_own(workspace: Workspace) -> None:
+    take(table(workspace.root, TABLE.replace("my5651", "fbmy8032")), workspace)
+    builds = reader.sql(reader.lake(workspace), "SELECT build FROM runs ORDER BY 1")["build"].to_list()
+    assert builds == ["fbmy8032_rel", "my9500_rel"]
+
+
 def test_a_test_that_is_not_known_is_a_line_that_was_not_understood(workspace: Workspace) -> None:
     path = table(workspace.root, f"{TABLE}1\t2\tof-nobody_range=100\n")
     assert take(path, workspace) == ["1 line was not understood and left out: qps.abs.all.tsv:9"]

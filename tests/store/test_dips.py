@@ -413,6 +413,24 @@ def test_one_look_that_finds_nobody_at_work_is_no_pause_where_many_do(every: int
     assert (dip["from_s"], dip["to_s"], dip["cause"]) == (9, 10, cause), dip
 
 
+@pytest.mark.parametrize(
+    ("t_s", "span_s", "is_of_step"),
+    [
+        (20, 1, True),
+        (20.01, 1, False),
+        (20.01, 0, False),
+        (10, 0, True),
+        (9.99, 0, False),
+        (10.9, 1, True),
+        (10.89, 1, False),
+    ],
+)
+def test_a_sample_is_of_the_step_that_nearly_all_of_it_lies_in(t_s: float, span_s: float, is_of_step: bool) -> None:
+    """Of a step from second 10 to second 20."""
+    asked = reader.sql(lake_of(Run()), f"SELECT is_of_step({t_s}, {span_s}, 10, 20) AS found")
+    assert asked["found"].item() is is_of_step
+
+
 @pytest.mark.parametrize(("tick", "cause"), [(START_S + 18, "memory"), (START_S + SECONDS, None)])
 def test_what_is_seen_after_a_step_is_no_cause_of_a_dip_at_its_end(tick: int, cause: str | None) -> None:
     """Pages were swapped in the second before a sample in the step, or before one a quarter of a second after it."""

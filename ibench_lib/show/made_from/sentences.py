@@ -83,7 +83,7 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
 def client_statements(client_cores: pl.DataFrame) -> list[str]:
     """That the runs had different load clients, which nobody should overlook.
 
-    Each family of servers has one of its own anyway: there it is enough to say so, if all are compiled, or none is.
+    Each family of servers has one of its own anyway: there it is enough to say so, if all are compiled.
     """
     known = client_cores.to_dicts()
     if len({row["core"] for row in known}) < 2:

@@ -26,7 +26,7 @@ def purge_lag_table(frame: pl.DataFrame) -> Grid:
 
 @answers("dead_rows_at_step_end", "No step of a server that counts dead rows.")
 def dead_rows_table(frame: pl.DataFrame) -> Grid:
-    """Dead rows of servers that count them, within a second after each step's end (`dead_rows_at_step_end`)."""
+    """Dead rows of servers that count them, in the last sample before each step's end (`dead_rows_at_step_end`)."""
     alike = dict.fromkeys(by_position(frame))
     return _at_step_end(frame, "dead_rows", "Dead rows", "dead-rows-end", alike, "many")
 

@@ -24,11 +24,12 @@
 -- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients' connections.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients, of which each has those of one role (`step_connections`).
--- states.at_work: connections at work. states.idle_by_chance: how likely as many looks as fell into the dip find so few of
--- them at work, as they do outside of it. threads.queued_per_s: threads of the server that are ready and have no CPU.
--- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O or threads of the
--- server were blocked, but the device completed at most a tenth of its usual requests in a second, as under a limit of
--- I/O operations, or while the file system is frozen.
+-- states.at_work: connections at work. states.idle_by_chance: how likely it is that as many looks as fell into the dip
+-- find no more of them at work than these did, as looks outside of dips go. threads.queued_per_s: threads of the server
+-- that are ready and have no CPU.
+-- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O or threads of
+-- the server were blocked, but the device completed at most a tenth of its usual requests in a second, as under a limit
+-- of I/O operations, or while the file system is frozen.
 -- `still_mean` is the mean over the seconds of the dip in which less than 5 % of the usual work was done, NULL without
 -- such a second: at the edges of a dip the reason may have lasted for a moment only. `in_least` is the smallest of the
 -- samples that `in_mean` is made of.
@@ -275,14 +276,13 @@ WITH chosen AS (
         nullif(at_least_0(1 - seen.rate / nullif(seen.median_rate, 0)), 0) AS lost
     FROM together
 ), looked AS (
-    SELECT run_id, step_id, dip, coalesce(nullif(count(*) FILTER (is_still), 0), count(*) FILTER (is_in)) AS looks
+    SELECT
+        run_id, step_id, dip, coalesce(nullif(count(*) FILTER (is_still), 0), count(*) FILTER (is_in)) AS looks,
+        coalesce(max(value) FILTER (is_still), max(value) FILTER (is_in)) AS most
     FROM compared WHERE measure = 'states.at_work' GROUP BY ALL
 ), idle AS (
-    SELECT run_id, step_id, avg((at_work <= 0.2 * usual)::INT) AS share
-    FROM (
-        SELECT run_id, step_id, "states.at_work" AS at_work, avg(at_work) OVER (PARTITION BY run_id, step_id) AS usual
-        FROM states WHERE NOT is_near
-    ) GROUP BY ALL
+    SELECT l.run_id, l.step_id, l.dip, avg((s."states.at_work" <= l.most)::INT) ^ any_value(l.looks) AS chance
+    FROM looked l JOIN states s USING (run_id, step_id) WHERE l.looks > 0 AND NOT s.is_near GROUP BY ALL
 ), asking AS (
     SELECT
         *,
@@ -323,5 +323,5 @@ SELECT
 FROM held_back
 UNION ALL BY NAME
 SELECT
-    run_id, step_id, d.dip, d.seen, 'states.idle_by_chance' AS measure, i.share ^ l.looks AS in_mean, 0.0 AS out_mean
-FROM dips d JOIN looked l USING (run_id, step_id, dip) JOIN idle i USING (run_id, step_id) WHERE l.looks > 0
+    run_id, step_id, dip, d.seen, 'states.idle_by_chance' AS measure, i.chance AS in_mean, 0.0 AS out_mean
+FROM dips d JOIN idle i USING (run_id, step_id, dip)

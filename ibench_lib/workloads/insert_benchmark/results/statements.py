@@ -334,7 +334,9 @@ def _of_dead_rows(where: str, name: str, rows: pl.DataFrame) -> list[str]:
         text += f"; before {before}, with {_rows(dead[before])}, {_took(rows, name, before)}"
         found = ratio(measured(rows, name, most, "get_min_s"), measured(rows, name, before, "get_min_s"))
         slower = found is not None and _clear(rows, name, most, before)
-        longer = f", so it took {relative_text(found)} as long before {most}" if slower and found else ""
+        longer = (
+            f", so it took {relative_text(found)} as long before {most} (geometric means)" if slower and found else ""
+        )
         text += longer or ", and the difference is not clear"
     said.append(f"{text}.")
     vacuumed = [step for step in steps[place + 1 :] if dead[step] <= few and _vacuumed(rows, name, most, step)]

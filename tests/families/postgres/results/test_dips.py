@@ -82,6 +82,9 @@ CASES: dict[str, tuple[Rows, str | None, str | None]] = {
     "vacuum": (VACUUM, "vacuum", "high"),
     "vacuum that sleeps": (VACUUM + level("waiting.autovacuum_worker.Timeout.VacuumDelay", 1), "vacuum", "medium"),
     "vacuum in its last second": (level("now.vacuums_under_way", 1, of=range(START_S + 12, START_S + 14)), None, None),
+    "three vacuums in its last second": (
+        level("now.vacuums_under_way", 3, of=range(START_S + 12, START_S + 14)), None, None
+    ),
     "vacuum all the time": (level("now.vacuums_under_way", 1, 1), None, None),
     "the log": (states("IO: WALSync") + grows("pg_stat_wal.wal_buffers_full", 50, 0), "wal", "high"),
     "the log as ever": (states("IO: WALSync", "IO: WALSync"), None, None),
