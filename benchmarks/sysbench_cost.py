@@ -46,7 +46,8 @@ DRIVER, DATABASE = "ibench_lib.client.mysql.connection", "b"
 NULL = "null_test"
 NULL_LUA = 'ffi = require("ffi")\nffi.cdef("int usleep(unsigned)")\nfunction event() ffi.C.usleep(5000) end\n'
 BUSY = "busy_test"
-BUSY_LUA = "function event() local sum = 0 for i = 1, 20000 do sum = sum + i % 7 end return sum end\n"
+BUSY_LUA = "function event() local sum = 0 for i = 1, 20000 do sum = sum + i % 7 end total = sum end\n"
+"""An event that returns anything ends its thread."""
 SCRIPTS = {NULL: NULL_LUA, BUSY: BUSY_LUA}
 TESTS = ("oltp_point_select", "oltp_read_write")
 TABLES, ROWS, THREADS = 2, 10_000, 2
