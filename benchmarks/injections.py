@@ -291,7 +291,7 @@ class Forced:
     my_cnf : option lines that it needs.
     needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark", "cpu groups", "root user". What cannot
         be forced is left out, and the page says so.
-    lasts_s, between_s : how long it is forced, and not.
+    lasts_s, between_s : how long it is forced, and how long nothing is done before it is forced again.
     family : that of the servers that it is for; None for any.
     """
 

@@ -7,9 +7,9 @@
     python -m benchmarks.stall_causes --keep DIR --only lock          only measures, and keeps the runs: a part
     python -m benchmarks.stall_causes --keep DIR --again              the page, from runs that were kept
 
-A run of the Insert Benchmark, or of another workload, goes as fast as it can, and after six seconds or more something
-happens for three or more: the server or its clients are stopped, others take the CPUs, a lock is
-held, the file system is frozen (benchmarks/injections.py; on PostgreSQL also what postgres_injections.py has).
+A run of the Insert Benchmark, or of another workload, goes as fast as it can. Six seconds or more pass, then something
+happens for three or more: the server or its clients are stopped, others take the CPUs, a lock is held, the file system
+is frozen (benchmarks/injections.py; on PostgreSQL also what postgres_injections.py has).
 `ibench stalls` does not know of that. A dip that overlaps what was done is right if it has that cause. On MySQL,
 injections with an even number are for fitting the thresholds of the rules, those with an odd number for judging them.
 Steps in which nothing is done, reads and writes, in memory and not, show how often a healthy step is blamed.

@@ -37,7 +37,7 @@ class _Column:
 class SysbenchTables:
     """The importer of these tables. Their logs, where they are there, too, are read before them."""
 
-    name = "sysbench_tables"
+    name = "sysbench-tables"
     expects = "tables of queries per second of the microbenchmarks (qps.abs.*.tsv): col-1 : x.<build>.<config>.pk1 ..."
     summarises = True
 

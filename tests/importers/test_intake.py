@@ -57,7 +57,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
     assert list(importers()) == [
-        "benchbase", "go-tpc", "hammerdb", "iibench", "linkbench", "published", "sysbench", "sysbench_tables",
+        "benchbase", "go-tpc", "hammerdb", "iibench", "linkbench", "published", "sysbench", "sysbench-tables",
         "tool-log", "tpcc-mysql",
     ]  # fmt: skip
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")

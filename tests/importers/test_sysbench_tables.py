@@ -108,7 +108,7 @@ def test_next_to_logs_the_logs_are_read(workspace: Workspace) -> None:
     with Source(path.parent) as source:
         assert find_importer(source).name == "sysbench"
     with Source(path) as source:
-        assert find_importer(source).name == "sysbench_tables"
+        assert find_importer(source).name == "sysbench-tables"
 
 
 def figures(path: Path) -> Iterator[tuple[str, str, float]]:

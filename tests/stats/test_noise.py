@@ -148,7 +148,7 @@ def test_in_an_only_table_a_noisy_row_has_the_degrees_of_freedom_of_its_own_runs
 @settings(max_examples=100)
 @given(st.floats(-8, 8), st.floats(1.5, 11.9), st.sampled_from([0.2, LEVEL, 0.01, LEVEL / 40]))
 def test_what_own_runs_do_not_show_is_no_difference_at_any_level(value: float, own_df: float, level: float) -> None:
-    # With 12 degrees of its own, or nearly, it is the other one to the last digits, and these may go either way.
+    # Near 12 degrees of its own both are the same but for rounding, which may go either way.
     known, own = Difference(value, 1.0, 12), Difference(value, 1.0, 12, own_df)
     (low, high), (least, most) = known.interval(level), own.interval(level)
     assert least <= low and high <= most and own.p >= known.p

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmarks.stall_causes import FORCED, LOADS, OPTIONS, Load, judging, matrix, report, rows_per_s
 from ibench_lib.store import reader
+from tests.places import ROOT
 from tests.shared import lake_of
 from tests.synthetic import Run
 
@@ -67,3 +70,14 @@ def test_the_lines_of_a_workload_are_filled_in(load: Load) -> None:
     for line in (load.setup, load.workload):
         assert "{" not in line.format_map(known)
     assert rows_per_s(None) > rows_per_s(FORCED["redo"])
+
+
+def test_what_is_said_of_postgres_is_in_its_table() -> None:
+    pages = ROOT / "docs"
+    said = " ".join((pages / "postgres.md").read_text(encoding="utf-8").split())
+    assert "ten dips by a lock of a table and ten by checkpoints were all put down to these" in said
+    text = (pages / "benchmarks" / "stall_causes.md").read_text(encoding="utf-8")
+    section = text.partition("<!-- section stall_causes_postgres:")[2].partition("<!-- end of")[0]
+    for name in ("table_lock", "forced_checkpoint"):
+        assert re.search(rf"^\| {name} \|.*\| 10 of 10 \| 10 \|", section, re.MULTILINE), section
+    assert "| autovacuum |" not in section and "Vacuums have not been judged in this way." in said

@@ -90,10 +90,10 @@ def client_statements(client_cores: pl.DataFrame) -> list[str]:
         return []
     families = [row["family"] for row in known]
     if None not in families and len(set(families)) == len(families) and len({_made(row["core"]) for row in known}) == 1:
-        items = [f"that of {shortened(row['dbms'], ', ')} is {row['core']}" for row in known]
+        items = [f"{row['core']} for {shortened(row['dbms'], ', ')}" for row in known]
         return [
-            f"Each family of servers has a load client of its own: {joined(items)}. So what differs between families "
-            "may differ by the clients, too."
+            f"Each family of servers has its own load client: {'; '.join(items)}. A difference between families may "
+            "come from the clients."
         ]
     items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in known]
     return [

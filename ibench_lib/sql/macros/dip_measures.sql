@@ -24,9 +24,9 @@
 -- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients' connections.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients, of which each has those of one role (`step_connections`).
--- states.at_work: connections at work. states.idle_by_chance: how likely it is that as many looks as fell into the dip
--- find no more of them at work than these did, as looks outside of dips go. threads.queued_per_s: threads of the server
--- that are ready and have no CPU.
+-- states.at_work: connections at work. states.idle_by_chance: the chance that as many looks as fell into the dip, taken
+-- outside of dips, find no more of them at work than these did. threads.queued_per_s: threads of the server that are
+-- ready and have no CPU.
 -- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O or threads of
 -- the server were blocked, but the device completed at most a tenth of its usual requests in a second, as under a limit
 -- of I/O operations, or while the file system is frozen.

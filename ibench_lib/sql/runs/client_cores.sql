@@ -1,4 +1,4 @@
--- The load clients of the selected runs: one row for each kind and family of servers, NULL where that is not known.
+-- The load clients of the selected runs: one row for each kind and family of servers; a family that is not known is NULL.
 -- `core`: compiled, with the beginning of the SHA-256 of its source, or Python, whose clients take more CPU for the same
 -- statements. Runs that do not tell are of an older ibench, which had Python's only. Published figures are left out.
 --

@@ -17,7 +17,7 @@ SELECT * FROM (VALUES
     ('client_pause', 2, 'clients.in_flight', 'still mean', 'falls to', 0.2, 0, 'hardly a statement was in flight'),
     ('client_pause', 2, 'clients.cpu_per_s', 'still mean', 'falls to', 0.2, 0, 'the clients hardly used CPU'),
     ('client_pause', -2, 'states.at_work', 'still mean', 'at least', 0.5, 0, 'connections were at work in the server'),
-    ('client_pause', -2, 'states.idle_by_chance', 'mean', 'at least', 0.05, 0, 'looks outside of dips find as few with a chance of at least 1 in 20'),
+    ('client_pause', -2, 'states.idle_by_chance', 'mean', 'at least', 0.05, 0, 'the chance that looks outside of dips find as few is at least 1 in 20'),
     ('storage', 3, 'device.is_stuck', 'mean', 'at least', 0.5, 0, 'requests were in flight, and none was completed'),
     ('storage', 3, 'process.blocked_threads', 'mean', 'times', 3, 0.8, 'threads of the server were blocked (state D)'),
     ('storage', 3, 'device.held_back', 'mean', 'at least', 1, 0, 'tasks waited for I/O or were blocked, and the device completed at most a tenth of its usual requests'),
