@@ -292,6 +292,7 @@ class Forced:
     needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark", "cpu groups", "root user". What cannot
         be forced is left out, and the page says so.
     lasts_s, between_s : how long it is forced, and how long nothing is done before it is forced again.
+    ready_s, first_s : how long it takes at most to get ready, and how much longer the first time.
     family : that of the servers that it is for; None for any.
     """
 
@@ -302,6 +303,8 @@ class Forced:
     cause_name: str | None = None
     lasts_s: float = LASTS_S
     between_s: float = BETWEEN_S
+    ready_s: float = 0.0
+    first_s: float = 0.0
     family: str | None = None
 
     @property

@@ -16,7 +16,7 @@ _FIRST = -20
 """The niceness of workers of autovacuum: at that of others, they take too little of two CPUs for a dip."""
 _LOOK_S = 0.05
 _INDEXES = 12
-_BLOATED, _ROWS, _BATCH = ("bloated1", "bloated2"), 1_500_000, 50_000
+_BLOATED, _ROWS, _BATCH = ("bloated1", "bloated2"), 4_000_000, 200_000
 _WORKERS = "FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'"
 
 
@@ -74,7 +74,7 @@ def autovacuum(scene: CaptureTarget) -> Iterator[None]:
         for begin in range(1, _ROWS, _BATCH):
             for name in _BLOATED:
                 connection.query(
-                    f"UPDATE {name} SET a = a + 1 WHERE id BETWEEN {begin} AND {begin + _BATCH - 1} AND id % 20 = 0"
+                    f"UPDATE {name} SET a = a + 1 WHERE id BETWEEN {begin} AND {begin + _BATCH - 1} AND id % 50 = 0"
                 )
             time.sleep(_LOOK_S)
         connection.query("ALTER SYSTEM SET autovacuum = on")
@@ -134,8 +134,10 @@ FORCED = {
             "autovacuum_naptime = 1s\nautovacuum_vacuum_cost_delay = 0\nautovacuum_vacuum_scale_factor = 0\n",
             frozenset({"root user"}),
             "vacuum",
-            lasts_s=6.0,
+            lasts_s=10.0,
             between_s=24.0,
+            ready_s=12.0,
+            first_s=60.0,
             family="postgres",
         ),
     )

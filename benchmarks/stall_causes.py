@@ -146,7 +146,8 @@ class Injector(Observer):
         if step.name != self.step or self.forced is None or not self.left:
             return
         busy = self._thread is not None and self._thread.is_alive()
-        if busy or elapsed_s < FIRST_S + len(self.done) * every_s(self.forced):
+        due_s = self.done[-1][1] + self.forced.between_s if self.done else FIRST_S
+        if busy or elapsed_s < due_s:
             return
         self.scene.client_pids = [state.process.pid for state in workers if state.process.pid]
         self.left -= 1
@@ -166,7 +167,7 @@ class Injector(Observer):
 
 def every_s(forced: Forced | None) -> float:
     """From the start of an injection to that of the next one."""
-    return forced.between_s + forced.lasts_s if forced else BETWEEN_S + Forced.lasts_s
+    return forced.between_s + forced.ready_s + forced.lasts_s if forced else BETWEEN_S + Forced.lasts_s
 
 
 def watching(scene: CaptureTarget) -> type[Collector]:
@@ -234,7 +235,7 @@ def run(
     place: Workspace, build: Build, forced: Forced | None, each: int, pool: str, load: Load, speed: int
 ) -> tuple[str, list[tuple[float, float]]]:
     """One run with so many injections, or healthy steps. Returns its id and when something was done."""
-    seconds = FIRST_S + each * every_s(forced)
+    seconds = FIRST_S + each * every_s(forced) + (forced.first_s if forced else 0.0)
     steps = ["l.i0", "l.x", load.step] if forced else ["l.i0", "l.x", *healthy(each)]
     known = {
         "rows": int((seconds if forced else HEALTHY_S) * rows_per_s(forced, speed) / CLIENTS),
