@@ -36,7 +36,11 @@ def by_position(frame: pl.DataFrame) -> list[str]:
 
 
 def short_names(names: Sequence[str], builds: Mapping[str, str]) -> dict[str, str]:
-    """Each dbms without the build that all of them have; the full names where builds differ."""
+    """Each dbms without the build, or the configuration, that all of them have; else the full names."""
+    of_builds = {name: builds.get(name, name) for name in names}
+    configurations = {name.removeprefix(of_builds[name]) for name in names}
+    if len(configurations) == 1 and len(set(of_builds.values())) == len(names) > 1:
+        return of_builds
     known = {builds.get(name) for name in names}
     prefix = f"{next(iter(known))}." if len(known) == 1 else ""
     if prefix and all(name.startswith(prefix) for name in names):

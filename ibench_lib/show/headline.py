@@ -40,13 +40,13 @@ from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Piece, Sentence, Strip
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
 from ibench_lib.show.kit.strips import (
-    COLOURED,
     FILLED,
     RATE_WORDS,
     StripRow,
     arrows_said,
     begun,
     below_each_other,
+    coloured,
     finding,
     heat,
     strips,
@@ -130,7 +130,9 @@ def opening(
             frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        figure, words = Figure(column, label, better), _option_words(post, frame)
+        # Next to pictures over time stand medians of their seconds, which are something else.
+        figure = Figure(column, label, better, behind=" on average" if over_time else "")
+        words = _option_words(post, frame)
         last = preparing_steps(rates)
         strips = Html(strips, strips_of(frame, post.bases, post.palette, figure, steps, last, words))
     if over_time:
@@ -236,7 +238,7 @@ def headline_statements(
             for name in by_position(rows)
             if (place := (setup, step, "throughput", name)) in to_base
         }
-        where = f"{setup}, {step}" if several else step
+        where = f"Setup {setup}, {step}" if several else step
         clear = [name for name, one in ratios.items() if one.is_clear]
         if clear:
             rest = len(ratios) - len(clear)
@@ -263,9 +265,9 @@ def headline_statements(
     for (setup, why), of_steps in even.items():
         limits = smallest_said({step: detectable_said(ratios) for step, ratios in of_steps.items()})
         if limits:
-            sentences.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
+            sentences.append(f"{f'Setup {setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
         else:
-            not_known.setdefault(why, []).append(f"{joined(list(of_steps))}{f' in {setup}' if several else ''}")
+            not_known.setdefault(why, []).append(f"{joined(list(of_steps))}{f' in setup {setup}' if several else ''}")
     if not sentences and len(not_known) == 1:
         return [*(f"{why[0].upper()}{why[1:]}." for why in not_known), *short]
     return [*sentences, *(f"{'; '.join(where)}: {why}." for why, where in not_known.items()), *short]
@@ -424,13 +426,15 @@ def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:
 class Figure:
     """What strips show: a column, what it is called if it is no rate, and its better direction.
 
-    `of`: a column with the last words of what it is called, which steps may have different ones of.
+    `of`: a column with the last words of what it is called, which steps may have different ones of. `behind`: what is
+    said behind all that.
     """
 
     column: str = "throughput"
     label: str = ""
     better: Better = "higher"
     of: str = ""
+    behind: str = ""
 
 
 def strips_of(
@@ -445,11 +449,13 @@ def strips_of(
     """The strips of all steps in which something is compared, or of `steps`, on one axis; empty if none is.
 
     More than a screen has room for are a heat map, without intervals.
-    Those of `last`, which only prepare what others measure, come after the others. `words` are those that stand before
+    Those of `last`, which only prepare what others measure, come after the others. `words` are those that stand behind
     the name of a dbms.
     """
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
+    if bases.chain:
+        words = {name: f"to {named.get(bases.of(name), bases.of(name))}" for name in named}
     labels = {name: _label(name, label, bases, words.get(name, "")) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
     titled: list[tuple[str, list[StripRow]]] = []
@@ -465,17 +471,19 @@ def strips_of(
                 replace(
                     _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure),
                     name=name if bases.by_build else named[name],
+                    base=named.get(bases.of(name), bases.of(name)),
                 )
                 for name in bases.ordered(names)
                 if bases.by_build or name != bases.first
             ]
             of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
             last_words = f" {rows[figure.of][0]}" if figure.of else ""
-            before = f"{setup}, " if several else ""
+            before = f"setup {setup}, " if several else ""
             label = f", {figure.label}{last_words}" if figure.label else ""
-            rate = label or f", {rate_label(rows, step)}{last_words}"
+            rate = (label or f", {rate_label(rows, step)}{last_words}") + figure.behind
             name = step_text(rows, step)
-            titled.append((f"{before}{name if before or name == step else capital(name)}{rate}", of_step))
+            text = f"{before}{name}"
+            titled.append((f"{text if name == step and not before else capital(text)}{rate}", of_step))
             places_of.append((f"{before}{step}{label}", of_step))
             in_words.append((f"{before}{step_text(rows, step, '{words} ({step})')}{label}", of_step))
     if not titled:
@@ -487,34 +495,32 @@ def strips_of(
     many = len(titled) > _MOST_STRIPS
     shown = [row for _, rows in titled for row in rows]
     known = any(row.found is not None and row.found.low is not None for row in shown)
-    what, difference = ("figure", COLOURED) if many else ("dot", FILLED)
-    note = f"Each {what}: the ratio to {whose}{'' if many else ', with its interval'}. {difference}"
+    words_of = RATE_WORDS if figure.column == "throughput" else StripRow.words
+    what = f"Each {'figure' if many else 'dot'}: the ratio to {whose}"
+    note: str | Html = f"{what}, with its interval. {FILLED}{arrows_said(shown)}"
     if not known:
-        note = f"Each {what}: the ratio to {whose}. One run of each: the noise is unknown."
-    if not many:
-        note += arrows_said(shown)
-    pictures: Sequence[Piece]
-    if many:  # columns have no room for words
+        note = f"{what}. One run of each: the noise is unknown.{'' if many else arrows_said(shown)}"
+    elif many:
+        note = Html(f'<p class="key">{html.escape(what)}. {coloured(palette, words_of)}</p>')
+    if many and not bases.chain:  # columns have no room for options
         short = {labels[name]: _label(name, label, bases) for name, label in named.items()}
         places_of = [(title, [replace(row, label=short[row.label]) for row in rows]) for title, rows in places_of]
-        pictures = heat(places_of, figure.label or "Relative rates", palette)
-    else:
-        pictures = strips(titled, palette)
+    pictures = heat(places_of, figure.label or "Relative rates", palette) if many else strips(titled, palette)
     text = begun(finding(in_words), {str(code) for setup, step, _ in places for code in (setup, step)})
     return Html(Sentence(text, kind="finding", element="p"), below_each_other(pictures, note))
 
 
 def _label(name: str, label: str, bases: Bases, words: str = "") -> str:
-    """What tells a configuration from others, then its name.
+    """The name of a configuration, then what tells it from others, or in a chain what it is compared with.
 
     With a base for each build, the base of a build stands above its other configurations, which are indented.
     """
-    before = f"{words} · " if words else ""
+    behind = f" · {words}" if words else ""
     if not bases.by_build:
-        return f"{label} (base)" if name in bases.names else before + label
+        return f"{label} (base)" if name in bases.names else label + behind
     build = bases.builds.get(name, "")
     config = label.removeprefix(f"{build}.")
-    return f"{build}: {config}" if name in bases.names else f"{_INDENT}{before}{config}"
+    return f"{build}: {config}" if name in bases.names else f"{_INDENT}{config}{behind}"
 
 
 def _row(
@@ -527,4 +533,12 @@ def _row(
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
     status = "" if ratio else joined(statuses) or "no base"
     row = StripRow(label, ratio, status, figure.better)
-    return replace(row, words=RATE_WORDS) if figure.column == "throughput" else row
+    if figure.column != "throughput":
+        return row
+    return replace(row, words=RATE_WORDS, at_target=all(_at_target(rows, one, step) for one in (name, bases.of(name))))
+
+
+def _at_target(rows: pl.DataFrame, name: str, step: str) -> bool:
+    """Whether all that a dbms could reach in a step was a target rate, and each of its runs did."""
+    mine = rows_of(rows, name, step)
+    return bool(mine) and all(row.get("paced") and row["sla_failed"] is False for row in mine)

@@ -113,6 +113,28 @@ def test_a_second_has_the_value_of_its_bucket_and_none_where_there_is_none(
     assert page.locator(".second").inner_text() == said
 
 
+def test_each_panel_of_a_chart_says_what_it_shows(tmp_path: Path, browser: Browser) -> None:
+    """On a logarithmic axis too, and without what only frames a line."""
+    seconds = [float(at) for at in range(20)]
+    common = {"type": "scatter", "mode": "lines", "x": seconds}
+    lines = [
+        {**common, "y": [100 + x for x in seconds], "name": "inserts", "meta": {"what": "rates (1/s)"}},
+        {**common, "y": [100.0] * 20, "name": "half of the median", "hoverinfo": "skip"},
+        {**common, "y": [10 + x for x in seconds], "name": "p99", "yaxis": "y2", "meta": {"what": "responses (ms)"}},
+    ]
+    layout = look("l.i1", x="seconds of the step", time=STEP)
+    axes = {"yaxis": {"domain": [0.6, 1]}, "yaxis2": {"domain": [0, 0.4], "type": "log"}, "xaxis": {"range": [0, 20]}}
+    page = open_page(
+        browser, page_with([{PLOTLY_MIME: {"data": lines, "layout": {**layout, **axes, "height": 300}}}], tmp_path)
+    ).page
+    page.locator(".main-svg").first.wait_for(state="attached")
+    page.locator("figure.chart").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".second").inner_text() == (
+        "10 s of l.i1, cached; rates (1/s): inserts 110; responses (ms): p99 20"
+    )
+
+
 def test_keys_move_it_and_escape_ends_it(opened: Opened) -> None:
     page, said = opened.page, opened.page.locator(".second")
     page.locator("figure.over-time").first.focus()

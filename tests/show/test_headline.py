@@ -11,7 +11,7 @@ import ibench_lib as ib
 from ibench_lib.ask.bases import bases
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.headline import headline, headline_statements, short_names
+from ibench_lib.show.headline import headline, headline_statements, short_names, strips_of
 from ibench_lib.show.kit.display import Html
 from ibench_lib.store import reader
 from tests.ask.pairs import pair_of
@@ -55,7 +55,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
     assert "setup cached; 2 clients with 16 connections." in markup(shared)
     assert page.count("<figure") == 4 and page.count("x, slower</td>") == 1 and "faster</td>" not in page
-    assert re.search(r'<p class="finding">Range queries \(qr100\): 0\.50x, slower with b</p>', page)
+    assert re.search(r'<p class="finding">Range queries \(qr100\): 0\.50x, slower with b than with cy10a</p>', page)
     assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
     assert '<figcaption>Inserts with secondary indexes<span class="code"> l.i1</span>, inserts/s<' in page
     sentences, strip = page.split('<div class="ran"')
@@ -66,7 +66,8 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     monkeypatch.setattr("ibench_lib.show.headline._MOST_SAID", 1)
     many = markup(post)
     assert many.count("<figure") == many.count('<figure class="heat"') == 2, "too many for strips"
-    assert "Each figure: the ratio to cy10a. Coloured: a difference. Others may be noise" in many
+    key = many[many.index("Each figure: the ratio to cy10a. <span") : many.index('<figure class="heat"')]
+    assert ">faster</span>" in key and ">slower</span> Without colour: may be noise, or too small to count." in key
     assert "<summary>1 more sentence</summary>" in many and "slower than cy10a: b 0.50x [" in many
 
 
@@ -76,8 +77,8 @@ def test_a_configuration_is_told_by_the_options_that_it_changes() -> None:
     page, same = markup(chosen(*more)), markup(chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10)))
     assert "<summary>What b changes</summary>" in page and "innodb_purge_threads 8 (" in page
     assert (
-        '<th scope="row">innodb_purge_threads 8<span class="code"> b</span></th>' in page
-        and "slower with b</p>" in page
+        '<th scope="row">b<span class="code"> purge_threads 8</span></th>' in page
+        and "slower with b than with cy10a</p>" in page
     )
     assert "changes</summary>" not in same
 
@@ -138,6 +139,7 @@ def test_one_run_of_each_is_no_result() -> None:
     assert said == "One run of each, so a difference may be noise."
     page = markup(post)
     assert '<li title="The noise is unknown.">one run of each</li>' in page and "slower" not in page
+    assert "(qr100): b has 0.50x the rate of cy10a; too few runs to tell a difference from noise</p>" in page
 
 
 def test_reservations_come_before_the_numbers() -> None:
@@ -188,6 +190,22 @@ def test_a_build_that_all_have_is_left_out_of_names() -> None:
     assert short_names(list(builds), builds) == {name: name for name in builds}
 
 
+def test_a_configuration_that_all_builds_have_is_left_out_of_names() -> None:
+    builds = {"mysql-9.7.a": "mysql-9.7", "maria.a": "maria"}
+    assert short_names(list(builds), builds) == builds
+    more = builds | {"maria.b": "maria"}
+    assert short_names(list(more), more) == {name: name for name in more}
+    assert short_names(["x", "y"], {}) == {"x": "x", "y": "y"}, "nothing is known of their builds"
+
+
+def test_a_rate_that_is_at_its_target_is_not_said_to_be_noise() -> None:
+    frame = frame_of("throughput", base=[300, 301, 299], even=[300, 299, 300], late=[299, 300, 301])
+    missed = frame.with_columns(paced=True, sla_failed=pl.col("dbms") == "late")
+    drawn = str(strips_of(missed, bases("base"), "default"))
+    assert drawn.count(">1.00x, both at their target<") == drawn.count(">1.00x, may be noise<") == 1
+    assert "target" not in str(strips_of(missed.with_columns(paced=False), bases("base"), "default"))
+
+
 @pytest.mark.slow
 def test_what_only_prepares_what_others_measure_comes_last_in_the_strips() -> None:
     """In all setups: of LinkBench the first strip is not that of the load."""
@@ -198,7 +216,7 @@ def test_what_only_prepares_what_others_measure_comes_last_in_the_strips() -> No
         + repeated(config, 4000, 5 + 10 * place, setup="io")
     ]
     post = chosen(*runs)
-    code = r'<figcaption>(?:cached|io), [^<,]*<span class="code"> ([^<]*)</span>'
+    code = r'<figcaption>Setup (?:cached|io), [^<,]*<span class="code"> ([^<]*)</span>'
     assert re.findall(code, markup(post)) == ["l.i1", "qr100", "l.i1", "qr100", "l.i0", "l.x", "l.i0", "l.x"]
     (item,) = ib.opening(post, question="step_throughput", column="throughput").items
     assert isinstance(item, Html)

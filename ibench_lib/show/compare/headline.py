@@ -15,7 +15,16 @@ from ibench_lib.show.compare.comparison import long_values
 from ibench_lib.show.headline import attentions, badges, first_screen, ran
 from ibench_lib.show.kit.display import Shown, listed_sentences, sentence, sources
 from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
-from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, begun, below_each_other, finding, strips
+from ibench_lib.show.kit.strips import (
+    FILLED,
+    RATE_WORDS,
+    StripRow,
+    arrows_said,
+    begun,
+    below_each_other,
+    finding,
+    strips,
+)
 from ibench_lib.show.kit.what_was_run import clients_said
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
@@ -50,11 +59,11 @@ def pair_headline(chosen: Pair) -> Shown:
         where = f"{setup}, {step}" if several else str(step)
         if sum(one.metric.group == "rate" for one in main) == 1:  # what it counts depends on the step
             main[0] = replace(main[0], metric=replace(main[0].metric, label=rate_label(rates, str(step))))
-        rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
+        rows = [_row(one) for one in (*main, *reasons) if one.ratio]
         judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
-            before, name = f"{setup}, " if several else "", step_text(rates, str(step))
-            titled.append((f"{before}{name if before or name == step else capital(name)}", rows))
+            before, name = f"setup {setup}, " if several else "", step_text(rates, str(step))
+            titled.append((name if name == step and not before else capital(f"{before}{name}"), rows))
             of_main = rows[: sum(one.ratio is not None for one in main)]
             of_rates = of_main[: sum(one.ratio is not None and one.metric.group == "rate" for one in main)]
             in_words = f"{before}{step_text(rates, str(step), '{words} ({step})')}"
@@ -67,9 +76,10 @@ def pair_headline(chosen: Pair) -> Shown:
     texts = [f"{joined(steps)}: {text}" for text, steps in steps_of.items()]
     sentences = [Sentence(text, link) for text in texts]
     sentences += [Sentence(text, sources("step_throughput")) for text in short]
-    key = f"Each dot: B / A, with its interval. {FILLED} Costs are drawn only if they differ."
+    sides = f"Each dot: B / A ({chosen.other} / {chosen.base})"
+    key = f"{sides}, with its interval from the noise of these two. {FILLED} Costs are drawn only if they differ."
     if not judged:
-        key = "Each dot: B / A. One side has only one run: the noise is unknown."
+        key = f"{sides}. One side has only one run: the noise is unknown."
     key += arrows_said(row for _, rows in titled for row in rows)
     codes = {str(code) for place in values.select("setup", "step").unique().iter_rows() for code in place}
     screen = first_screen(
@@ -77,7 +87,7 @@ def pair_headline(chosen: Pair) -> Shown:
         badges(chosen.runs, rates, chosen.excluded),
         TLDR,
         attentions(chosen),
-        Sentence(begun(finding(rates_of, "{name} {figure}"), codes), kind="finding", element="p"),
+        Sentence(begun(finding(rates_of, "{names} {figure}"), codes), kind="finding", element="p"),
         below_each_other(strips(titled, chosen.palette), key),
         TLDR_REST,
         listed_sentences(sentences),
@@ -85,6 +95,11 @@ def pair_headline(chosen: Pair) -> Shown:
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
     return Shown((screen,), answers)
+
+
+def _row(one: Comparison) -> StripRow:
+    row = StripRow(one.label, one.ratio, "", one.metric.better)
+    return replace(row, words=RATE_WORDS) if one.metric.group == "rate" else row
 
 
 def _main(of_step: list[Comparison], of_responses: list[Comparison]) -> list[Comparison]:

@@ -13,8 +13,11 @@ from ibench_lib.show.kit.table_cells import setting_text
 
 _MOST_NAMES = 8
 
-_MOST_LETTERS = 60
+_MOST_LETTERS = 40
 """Of what is said of a configuration next to its name."""
+
+_OF_ALL = "innodb_"
+"""What the names of most options begin with: a label has no room for it."""
 
 
 def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
@@ -50,21 +53,27 @@ def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
 
 
 def option_words(config_diff: pl.DataFrame, bases: Bases) -> dict[str, str]:
-    """By configuration what tells it from the others: of the options that it changes, those that the fewest change.
+    """By configuration what tells it from the others: the options that it changes, first those that the fewest change.
 
-    Such as `innodb_max_purge_lag 100`, with an ellipsis if it changes others, too (`config_diff`). Left out are those
-    of which that is not the same in all setups, or is too long for a label.
+    Such as `max_purge_lag 100, purge_threads 8 and 1 more`: as many as there is room for (`config_diff`). Left out are
+    configurations of which that is not the same in all setups, or whose first option is too long for a label.
     """
     frame = _of_one_build(config_diff, bases)
     shared = frame.group_by("setup", "base", "option", "value").agg(pl.col("dbms").n_unique().alias("by"))
     frame = frame.join(shared, on=["setup", "base", "option", "value"], nulls_equal=True, maintain_order="left")
     found: dict[str, set[str]] = {}
     for (name, _), rows in frame.group_by("dbms", "setup", maintain_order=True):
-        fewest = rows.filter(pl.col("by") == pl.col("by").min()).sort("option")
-        said = ", ".join(f"{row['option']} {setting_text(row['value'])}" for row in fewest.to_dicts())
-        found.setdefault(str(name), set()).add(said + (" …" if len(fewest) < len(rows) else ""))
+        options = [
+            f"{row['option'].removeprefix(_OF_ALL)} {setting_text(row['value'])}"
+            for row in rows.sort("by", "option").to_dicts()
+        ]
+        shown = options[:1]
+        for option in options[1:]:
+            shown += [option] * (len(", ".join([*shown, option])) <= _MOST_LETTERS)
+        more = f" and {len(options) - len(shown)} more" if len(shown) < len(options) else ""
+        found.setdefault(str(name), set()).add(", ".join(shown) + more)
     words = {name: said.pop() for name, said in found.items() if len(said) == 1}
-    return {name: said for name, said in words.items() if len(said) <= _MOST_LETTERS}
+    return {name: said for name, said in words.items() if len(said.split(", ")[0]) <= _MOST_LETTERS}
 
 
 def _of_one_build(config_diff: pl.DataFrame, bases: Bases) -> pl.DataFrame:

@@ -83,13 +83,13 @@ def explained(found: Explanations) -> Html:
             for text, kind, asked in lines
         ]
         rows = _rows(one)
-        where = f"{one.setup}, " if several else ""
+        where = f"setup {one.setup}, " if several else ""
         found_of.append((f"{where}{step_text(rates, one.step, '{words} ({step})')}", rows[:1]))
         rest = [TLDR_REST] if rows and not parts else []
         parts.append(Html(_head(one, rates), _strip(rows, found.pair.palette), *rest, _said(items)))
     reservations = badges(found.pair.runs, rates, found.pair.excluded)
     codes = {code for one in found.each for code in (one.setup, one.step)}
-    differs = begun(finding([place for place in found_of if place[1]], "{name} {figure}"), codes)
+    differs = begun(finding([place for place in found_of if place[1]], "{names} {figure}"), codes)
     first = [Sentence(differs, kind="finding", element="p")] if any(rows for _, rows in found_of) else []
     return first_screen(tested(found.pair), reservations, TLDR, *first, *parts, ran(found.pair))
 

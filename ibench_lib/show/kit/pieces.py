@@ -88,10 +88,10 @@ class Row(NamedTuple):
     beyond: tuple[Beyond, ...] = ()
 
 
-def named(text: str) -> str:
-    """Markup of a name: of `words · code, more` the code is quiet. A style sheet puts the dot there."""
+def named(text: str, end: str = "") -> str:
+    """Markup of a name: of `words · code` the code is quiet, up to `end`. A style sheet puts the dot there."""
     words, _, rest = text.partition(" · ")
-    code, comma, more = rest.partition(",")
+    code, comma, more = rest.partition(end) if end else (rest, "", "")
     quiet = f'<span class="code"> {html.escape(code)}</span>' if code else ""
     return f"{html.escape(words)}{quiet}{comma}{html.escape(more)}"
 
@@ -114,10 +114,10 @@ class Strip:
         ticks = "".join(f'<text class="tick" x="{x:.2f}%" y="12">{text}</text>' for x, text in self.ticks)
         body = "".join(self._drawn(row, lines) for row in self.rows)
         return (
-            f'<figure class="strip"><figcaption>{named(self.caption)}</figcaption>'
-            f'<table class="ratios" style="width: 100%; table-layout: fixed">{_COLUMNS}<tbody>{body}'
+            f'<figure class="strip"><figcaption>{named(self.caption, end=_COMMA)}</figcaption>'
+            f'<table class="ratios" style="width: 100%; table-layout: fixed">{_COLUMNS}<tbody>'
             f'<tr class="axis" aria-hidden="true"><td></td>{_plot(ticks, _AXIS_PX)}<td></td><td></td></tr>'
-            "</tbody></table></figure>"
+            f"{body}</tbody></table></figure>"
         )
 
     def _drawn(self, row: Row, lines: str) -> str:
@@ -139,11 +139,12 @@ class Strip:
         )
 
 
+_COMMA = ","
 ONE = "1x"
 """The tick of what a ratio is relative to."""
 
 _ROW_PX, _AXIS_PX = 20, 16
-_COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share in (26, 36, 23, 15)), "</colgroup>"))
+_COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share in (30, 33, 22, 15)), "</colgroup>"))
 
 
 def _plot(shapes: str, height: int) -> str:

@@ -12,24 +12,28 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ibench_lib.analysis.verdicts import Ratio
-from ibench_lib.base.wording import capital, shortened
+from ibench_lib.base.wording import capital, joined, shortened
 from ibench_lib.metrics import Better
 from ibench_lib.show.kit import pieces, theme
 from ibench_lib.show.kit.pieces import Beyond, Html, Sentence, Strip
 from ibench_lib.show.kit.table_cells import bounds_text, factor_text, relative_text
 from ibench_lib.show.kit.theme import Mark
 
+NOT_TOLD = "Too few runs to tell a difference from noise"
+
+_FINDING = "{most}{figure} with {names}{than}"
+
+_MOST_NAMED = 4
+"""Rows that a finding names, if it cannot tell which of them is first."""
+
 _LEAST_APART = 0.22
 """Of half an axis, what is between two values that it names, at least."""
 
 FILLED = "Filled: a difference. Hollow: may be noise."
-"""What stands below strips with intervals."""
+"""What stands above strips with intervals."""
 
 _MOST_ABREAST = 5
 """Columns of a heat map that has room for another one next to it."""
-
-COLOURED = "Coloured: a difference. Others may be noise, or are too small to count."
-"""What stands below heat maps of ratios whose noise is known."""
 
 LEAST_SPAN = 1.25
 """An axis reaches at least from 1 / this to this, so that a difference of a percent does not fill it."""
@@ -57,6 +61,10 @@ class StripRow:
     words: Words = ("better", "worse")
     name: str = ""
     """What a sentence calls it, if its label is only a part of that."""
+    base: str = ""
+    """What it is relative to, for sentences; empty if nobody has to be told."""
+    at_target: bool = False
+    """Whether a target is all that both could reach, and both did."""
 
     @property
     def clear(self) -> bool:
@@ -73,14 +81,14 @@ class StripRow:
     @property
     def text(self) -> str:
         """What stands at the end of the row: the ratio, or the status where there is none."""
-        return f"{relative_text(self.found)}{self._verdict}" if self.found else self.status
+        return f"{relative_text(self.found)}{self.verdict}" if self.found else self.status
 
     @property
     def figure(self) -> str:
         """The same without the interval."""
         if self.found is None or not self.found.value > 0:
             return self.status
-        return f"{factor_text(self.found.value)}x{self._verdict}"
+        return f"{factor_text(self.found.value)}x{self.verdict}"
 
     @property
     def between(self) -> str:
@@ -88,7 +96,7 @@ class StripRow:
         return bounds_text(self.found).strip() if self.found else ""
 
     @property
-    def _verdict(self) -> str:
+    def verdict(self) -> str:
         """Such as " faster", or ", slower" where the ratio alone would read as a gain; none of one run."""
         ratio = self.found
         if ratio is None or ratio.low is None:
@@ -97,6 +105,8 @@ class StripRow:
             words = self.words if self.mark else ("more", "less")
             word = words[self.mark == "bad" if self.mark else ratio.value < 1]
             return f"{'' if ratio.value > 1 else ','} {word}"
+        if self.at_target:
+            return ", both at their target"
         small = ratio.p is not None and ratio.p <= ratio.level
         return ", too small to count" if small else ", may be noise"
 
@@ -125,7 +135,7 @@ def heat(titled: Sequence[tuple[str, Sequence[StripRow]]], caption: str, palette
     labels = list(dict.fromkeys(row.label for _, rows in titled for row in rows))
     abreast = 2 if len(labels) <= _MOST_ABREAST else 1
     share = math.ceil(len(titled) / abreast)
-    heads = "".join(f'<th scope="col">{html.escape(label)}</th>' for label in labels)
+    heads = "".join(f'<th scope="col">{pieces.named(label)}</th>' for label in labels)
     figures = []
     for start in range(0, len(titled), share):
         part = titled[start : start + share]
@@ -162,25 +172,67 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
     return "".join(cells)
 
 
-def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = "{most}{figure} with {name}") -> str:
+def coloured(palette: str, words: Words) -> str:
+    """What the colours of a heat map stand for, as markup: what is good, what is bad, and the rest."""
+    samples = (
+        f'<span class="sample" style="background-color: {fill}; color: {ink}">{word}</span>'
+        for mark, word in zip(("good", "bad"), words, strict=True)
+        for fill, ink in [theme.palette(palette).paints(mark)]
+    )
+    return f"{' '.join(samples)} Without colour: may be noise, or too small to count."
+
+
+def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:
     """What strips show in one sentence: the largest clear gain, the largest clear loss; or that there is neither.
 
-    Such as: qr100: up to 8.60x faster with a21; l.i1: 0.82x, slower with a13. `pattern` is what stands behind a title.
+    Such as: qr100: up to 8.60x faster with a21 than with base; l.i1: 0.82x, slower with a13. Rows whose intervals
+    overlap with that of the largest are named with it. `pattern` is what stands behind a title.
     """
-    sentences = []
+    sentences, said = [], ""
     for mark in ("good", "bad"):
         marked = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
         if marked:
-            title, row = max(marked, key=lambda one: _size(one[1]))
-            alike = sum(other == title for other, _ in marked)
-            most = "" if alike < 2 or not row.found else "up to " if row.found.value > 1 else "down to "
-            sentences.append(f"{title}: {pattern.format(most=most, figure=row.figure, name=row.name or row.label)}")
+            title, largest = max(marked, key=lambda one: _size(one[1]))
+            than = f" than with {largest.base}" if largest.base != said else ""
+            said = largest.base
+            parts = _largest(largest, [row for other, row in marked if other == title])
+            sentences.append(f"{title}: {pattern.format(**parts, than=than)}")
     if sentences:
         return "; ".join(sentences)
     judged = [title for title, rows in titled if any(row.found and row.found.p is not None for row in rows)]
     if judged:
         return f"{shortened(judged, ', ')}: no difference found"
-    return "Too few runs to tell a difference from noise"
+    ratios = [(title, row) for title, rows in titled for row in rows if row.found and row.found.value > 0]
+    if not ratios:
+        return NOT_TOLD
+    title, largest = max(ratios, key=lambda one: _size(one[1]))
+    of = f" the {'rate' if largest.words == RATE_WORDS else 'figure'} of {largest.base}" if largest.base else ""
+    return f"{title}: {largest.name or largest.label} has {largest.figure}{of}; {NOT_TOLD.lower()}"
+
+
+def _largest(largest: StripRow, marked: Sequence[StripRow]) -> dict[str, str]:
+    """Figure and names of the largest of these rows, and of those that are like it."""
+    alike = sorted((row for row in marked if row is largest or _overlap(row, largest)), key=_size, reverse=True)
+    names = [row.name or row.label for row in alike]
+    listed = joined(names if len(names) <= _MOST_NAMED else [names[0], f"{len(names) - 1} others"])
+    most = ""
+    if len(alike) == 1 < len(marked) and largest.found:
+        most = "up to " if largest.found.value > 1 else "down to "
+    return {"most": most, "figure": _figure(largest, [row.found.value for row in alike if row.found]), "names": listed}
+
+
+def _figure(largest: StripRow, values: Sequence[float]) -> str:
+    """The figure of the largest, or a range if others are like it."""
+    low, high = (f"{factor_text(end)}x" for end in (min(values), max(values)))
+    return largest.figure if low == high else f"{low} to {high}{largest.verdict}"
+
+
+def _overlap(row: StripRow, other: StripRow) -> bool:
+    """Whether the intervals of two rows that have the same base overlap: then the order of the two is not known."""
+    a, b = row.found, other.found
+    if a is None or b is None or row.base != other.base or None in (a.low, a.high, b.low, b.high):
+        return False
+    return a.low <= b.high and b.low <= a.high  # type: ignore[operator]
 
 
 def begun(found: str, codes: Collection[str]) -> str:
@@ -209,9 +261,13 @@ def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "def
     return Strip(title, tuple(_drawn(row, axis, palette) for row in rows), ticks)
 
 
-def below_each_other(drawn: Iterable[pieces.Piece], note: str) -> Html:
-    """Pictures, and what is said of all of them."""
-    return Html('<div class="strips">', *drawn, "</div>", Sentence(note, kind="key", element="p"))
+def below_each_other(drawn: Iterable[pieces.Piece], note: str | Html) -> Html:
+    """What is said of all pictures, and the pictures: nobody has to look for what they are relative to.
+
+    On a narrow screen, what is said of strips comes after them: their rows have it in words.
+    """
+    key = Sentence(note, kind="key", element="p") if isinstance(note, str) else note
+    return Html('<div class="keyed">', key, '<div class="strips">', *drawn, "</div></div>")
 
 
 @dataclass(frozen=True)

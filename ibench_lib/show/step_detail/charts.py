@@ -195,7 +195,7 @@ def _lines(
                 "type": "scatter", "x": times, "y": _short(rows[panel.value] * _factor(line)), "name": line.label,
                 "mode": line_mode(rows[panel.value]), "line": {"color": colour, "dash": line.dash, "width": 1.5},
                 "marker": {"color": colour, "size": 5}, "hovertemplate": f"%{{y}} {panel.shown_unit}",
-                "yaxis": place.axis,
+                "yaxis": place.axis, "meta": {"what": _titled(panel)},
             }
         )  # fmt: skip
     if not legend:
@@ -227,15 +227,19 @@ def _main_series(detail: StepDetail, steadiness: pl.DataFrame) -> str:
 _STROKES = {"solid": "━━", "dash": "╍╍", "dot": "▪▪"}
 
 
+def _titled(panel: Panel) -> str:
+    """What a panel shows, with its unit."""
+    return panel.title + (f" ({panel.shown_unit})" if panel.shown_unit else "")
+
+
 def _heading(place: _Place, legend: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
     """What a panel shows, in which unit, and below it how each line looks."""
-    unit = f" ({place.panel.shown_unit})" if place.panel.shown_unit else ""
     lines = [f'<span style="color:{colour}">{_STROKES[dash]}</span> {inert(name)}' for colour, dash, name in legend]
     common = {
         "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": f"{place.axis} domain", "yanchor": "bottom",
         "showarrow": False, "xshift": -2,
     }  # fmt: skip
-    title, under = inert(place.panel.title + unit), "  ".join(lines)
+    title, under = inert(_titled(place.panel)), "  ".join(lines)
     return [
         {**common, "text": title, "yshift": 16, "font": {"size": 12, "color": theme.INK}},
         {**common, "text": under, "yshift": 1, "font": {"size": 10, "color": theme.QUIET}},

@@ -52,7 +52,7 @@ def _how_steady(row: dict[str, Any], dips: pl.DataFrame) -> str:
         return "no full second, so there is no rate and there are no dips."
     worst = f", worst response {theme.seconds(row['max_response_s'])}" if row["max_response_s"] is not None else ""
     seconds = count(row["rated_seconds"], "full second")
-    facts = f"median of {row['median_rate']:,.0f} {row['rate_label']}{worst}"
+    facts = f"{row['median_rate']:,.0f} {row['rate_label']} in the median second{worst}"
     if not row["median_rate"]:
         return f"{facts}; with that median in {seconds}, dips cannot be recognised."
     if len(dips):

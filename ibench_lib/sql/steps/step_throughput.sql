@@ -4,6 +4,7 @@
 -- `rates_by_family` has the rates of all families of operations. row_rate: see `step_rates`. maxop_s: worst response of
 -- the step's main operation. ccpupq_us: client CPU microseconds per operation of the throughput. sla_failed: in a
 -- rate-limited step, whether the rate of a family that has the target is below `sla_share` of clients x target.
+-- paced: whether the operations that throughput counts had a target rate, and not only others next to them.
 -- client_bound: why the clients limited the step; NULL if they did not. unrecorded_share: the largest share of T that
 -- one client process spent in statements that are no operations, so in no rate and no response time; unrecorded_role:
 -- what that process is. connections: those of the clients, of each of which one role counts (`step_connections`).
@@ -20,7 +21,8 @@ SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
     s.clients, s.duration_s, unnest(workload_rates(s.benchmark, r.rates)), s.rate_label, r.throughput, r.row_rate,
     w.maxop_s, r.ccpupq_us, s.history_list_length, s.clients * s.target_rows_per_s AS target_per_s,
-    list_bool_or(missed_rates(s.paced, r.rates, target_per_s)) AS sla_failed, s.client_bound,
+    list_bool_or(missed_rates(s.paced, r.rates, target_per_s)) AS sla_failed,
+    s.target_rows_per_s IS NOT NULL AND list_contains(s.paced, s.main) AS paced, s.client_bound,
     u.unrecorded_s / nullif(s.duration_s, 0) AS unrecorded_share, u.unrecorded_role, r.errors, r.retries, r.unknown,
     k.of_one_role AS connections, s.compared
 FROM selected_steps($runs, $steps) s

@@ -65,5 +65,5 @@ def test_markup_alone_needs_no_description() -> None:
 
 def test_of_a_name_in_words_the_code_is_quiet() -> None:
     assert named("<load>, rows/s") == "&lt;load&gt;, rows/s"
-    assert named("1x, 4 requesters · t4, ops/s") == '1x, 4 requesters<span class="code"> t4</span>, ops/s'
-    assert named("lag 100 … · a13") == 'lag 100 …<span class="code"> a13</span>'
+    assert named("1x, 4 requesters · t4, ops/s", end=",") == '1x, 4 requesters<span class="code"> t4</span>, ops/s'
+    assert named("a13 · lag 100, threads 8") == 'a13<span class="code"> lag 100, threads 8</span>'

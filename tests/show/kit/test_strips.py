@@ -1,5 +1,6 @@
 """Ratios drawn as strips of SVG."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -12,6 +13,7 @@ from ibench_lib.show.kit.strips import (
     StripRow,
     arrows_said,
     begun,
+    coloured,
     finding,
     heat,
     span_of,
@@ -67,6 +69,11 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     assert noisy.get("style") is None and noisy.get("title") == "0.90x [0.70, 1.20], may be noise"
     assert "var(--good," in str(clear.get("style"))
     assert len(heat([("x", [StripRow(label, CLEAR) for label in "abcdef"])], "Rates")) == 1
+    (chained,) = heat([("x", [StripRow("<b> · to a", CLEAR)])], "Rates")[:1]
+    assert '<th scope="col">&lt;b&gt;<span class="code"> to a</span></th>' in chained
+    legend = coloured("default", RATE_WORDS)
+    paints = re.findall(r'style="([^"]*)"', legend)
+    assert paints[0] == clear.get("style") and ">faster</span>" in legend and ">slower</span>" in legend
 
 
 def test_dots_stand_on_a_logarithmic_axis_around_one() -> None:
@@ -123,7 +130,7 @@ def test_a_long_name_is_whole() -> None:
     name = "percona-server-8.0.36.innodb_flush_method_b"
     figure = drawn(StripRow(name, CLEAR))
     assert texts(figure)[0] == name
-    row = figure.find(".//tr")
+    row = figure.find(".//tr[@title]")
     assert row is not None and row.get("title") == f"{name}: 1.50x [1.25, 1.80] better"
 
 
@@ -133,18 +140,43 @@ def test_the_finding_is_the_largest_gain_and_the_largest_loss() -> None:
     load = ("l.i1", [StripRow("a13", slow, words=RATE_WORDS), StripRow("a20", fast, words=RATE_WORDS)])
     read = ("qr100", [StripRow("a20", Ratio(8.0, 6.5, 9.9, 3, p=0.001), words=RATE_WORDS),
                       StripRow("a21", faster, words=RATE_WORDS, name="mysql.a21"), StripRow("a10", NOISY)])  # fmt: skip
-    assert finding([load, read]) == "qr100: up to 8.60x faster with mysql.a21; l.i1: 0.82x, slower with a13"
-    assert finding([load], "{name} {figure}") == "l.i1: a20 1.50x faster; l.i1: a13 0.82x, slower"
+    assert finding([load, read]) == (
+        "qr100: 8.00x to 8.60x faster with mysql.a21 and a20; l.i1: 0.82x, slower with a13"
+    ), "their intervals overlap, so nobody knows which of them is faster"
+    assert finding([load], "{names} {figure}") == "l.i1: a20 1.50x faster; l.i1: a13 0.82x, slower"
     lags = [
         StripRow(name, Ratio(1 / n, 0.9 / n, 1.1 / n, 3, p=0.001), better="lower") for name, n in (("a", 2), ("b", 4))
     ]
     assert finding([("lag", lags)]) == "lag: down to 0.25x, better with b"
+    many = [StripRow(name, faster, words=RATE_WORDS) for name in "abcde"]
+    assert finding([("qr100", many)]) == "qr100: 8.60x faster with a and 4 others"
+
+
+def test_a_finding_names_what_it_is_relative_to_once_unless_that_differs() -> None:
+    fast, slow = Ratio(1.5, 1.4, 1.6, 3, p=0.001), Ratio(0.82, 0.72, 0.95, 3, p=0.001)
+
+    def said(base: str, other: str) -> str:
+        rows = [StripRow("b", fast, words=RATE_WORDS, base=base), StripRow("c", slow, words=RATE_WORDS, base=other)]
+        return finding([("l.i1", rows)])
+
+    assert said("a", "a") == "l.i1: 1.50x faster with b than with a; l.i1: 0.82x, slower with c"
+    assert said("a", "b") == "l.i1: 1.50x faster with b than with a; l.i1: 0.82x, slower with c than with b"
+    two = [StripRow("b", fast, words=RATE_WORDS, base="a"), StripRow("c", fast, words=RATE_WORDS, base="b")]
+    assert finding([("l.i1", two)]) == "l.i1: up to 1.50x faster with b than with a", "of other bases none is like it"
+
+
+def test_where_both_reach_their_target_a_small_difference_is_no_noise() -> None:
+    assert StripRow("a", NOISY, at_target=True).figure == "0.90x, both at their target"
+    assert StripRow("a", CLEAR, at_target=True).figure == "1.50x better"
 
 
 def test_where_nothing_is_clear_the_finding_says_so_and_not_that_sides_are_equal() -> None:
     noisy, alone = ("l.i1", [StripRow("a", NOISY)]), ("qr100", [StripRow("a", Ratio(8.0))])
     assert finding([noisy]) == "l.i1: no difference found"
-    assert finding([alone]) == "Too few runs to tell a difference from noise"
+    assert finding([alone]) == "qr100: a has 8.00x; too few runs to tell a difference from noise"
+    based = ("qr100", [StripRow("a", Ratio(8.0), base="b"), StripRow("c", Ratio(0.5), base="b")])
+    assert finding([based]) == "qr100: a has 8.00x the figure of b; too few runs to tell a difference from noise"
+    assert finding([("x", [StripRow("a", status="failed")])]) == "Too few runs to tell a difference from noise"
     assert finding([noisy, alone]) == "l.i1: no difference found", "of one run nothing is said"
 
 

@@ -32,10 +32,10 @@ def test_a_stall_is_the_seconds_under_half_of_the_median() -> None:
     assert (slow["stalls"], slow["stalled_seconds"], slow["longest_s"], slow["longest_from_s"]) == (1, 2, 2, 4)
     assert (slow["rated_seconds"], slow["min_rate"], slow["max_response_s"]) == (12, 0.0, 2.1)
     assert told(post) == [
-        "l.i1, system.cy10a: median of 5,000 inserts/s, worst response 2.0 ms; no dip in 10 full seconds, the slowest "
-        "had 5,000.",
-        "l.i1, system.slow: median of 5,000 inserts/s, worst response 2.100 s; 1 dip of 2 s (of 12 s) cost 16.7 % "
-        "of the step's work at its median rate, cause unexplained.",
+        "l.i1, system.cy10a: 5,000 inserts/s in the median second, worst response 2.0 ms; no dip in 10 full seconds, "
+        "the slowest had 5,000.",
+        "l.i1, system.slow: 5,000 inserts/s in the median second, worst response 2.100 s; 1 dip of 2 s (of 12 s) cost "
+        "16.7 % of the step's work at its median rate, cause unexplained.",
     ]
 
 
@@ -55,7 +55,7 @@ def test_a_median_of_nothing_tells_no_stall() -> None:
     row = post.ask("steadiness")
     assert (row["median_rate"][0], row["stalls"][0]) == (0.0, 0)
     (said,) = told(post)
-    assert said.startswith("l.i1, system.cy10a: median of 0 inserts/s, worst response ")
+    assert said.startswith("l.i1, system.cy10a: 0 inserts/s in the median second, worst response ")
     assert said.endswith("; with that median in 10 full seconds, dips cannot be recognised.")
 
 
@@ -77,7 +77,7 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
         assert title == "l.i1, cached: system.live (l.i1: running)"
         (said,) = told(post)
         assert said.startswith(
-            "l.i1, system.live: it is running; its first 11.0 s are shown; median of 5,000 inserts/s"
+            "l.i1, system.live: it is running; its first 11.0 s are shown; 5,000 inserts/s in the median second"
         )
         (to_do,) = told(ib.choose(post.lake, "demo", steps=["qr100"]))
         assert to_do == "qr100, system.live: it has not begun."
@@ -87,7 +87,7 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
 
 def test_a_failed_step_says_how_far_it_went(detail: StepDetail) -> None:
     said = ib.steadiness_statements(detail.steadiness, detail.dips)[-1]
-    assert said.startswith("l.i1, system.x: it failed after 10.0 s and is shown up to there; median of ")
+    assert said.startswith("l.i1, system.x: it failed after 10.0 s and is shown up to there; 5,554 inserts/s in the ")
     assert "; 1 dip of 1 s (of 10 s) cost " in said
 
 
@@ -115,7 +115,7 @@ def test_one_full_second_is_too_short_for_dips() -> None:
 
 def test_a_step_of_few_seconds_is_not_searched_for_dips() -> None:
     (said,) = told(l_i1_of(Run(l_i1_s=4)))
-    assert said.startswith("l.i1, system.cy10a: median of 12,500 inserts/s, worst response ")
+    assert said.startswith("l.i1, system.cy10a: 12,500 inserts/s in the median second, worst response ")
     assert said.endswith("; 4 full seconds are too few to look for dips.")
 
 

@@ -27,10 +27,11 @@
     if (!axis) return [];
     const { what, lasts_s } = layout.meta;
     if (!read.has(element)) {
-      const strong = ({ type, meta, opacity }) => type === "scatter" && meta !== "aside" && opacity === 1;
-      const lines = (what ? element.calcdata : []).filter((points) => points[0] && strong(points[0].trace));
+      const of = ({ meta }) => (meta && meta.what) || what; // panels of one chart show different things
+      const strong = (trace) => of(trace) && trace.type === "scatter" && trace.meta !== "aside" && trace.opacity === 1;
+      const lines = element.calcdata.filter((points) => points[0] && strong(points[0].trace)).map((points) => [points, points[0].trace]);
       const middle = lasts_s / 2; // a point stands where its seconds begin
-      read.set(element, lines.map((points) => [what, nameOf(points[0].trace), points.map(({ x, y }) => [x + middle, y])]));
+      read.set(element, lines.map(([points, trace]) => [of(trace), nameOf(trace), points.map(({ x, y }) => [x + middle, y])]));
     }
     const [from, to] = axis.range.map(Number);
     return [{ element, left: axis._offset, wide: axis._length, from, to, lines: read.get(element) }];
