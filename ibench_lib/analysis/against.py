@@ -32,6 +32,8 @@ def against_base(frame: pl.DataFrame, base: str | Bases, columns: Sequence[str])
     compared, at most one figure in a step.
     """
     done = frame.filter(pl.col("step_status") == "complete")
+    if "duration_s" not in done.columns:  # of no row is then known that its step was short
+        done = done.with_columns(duration_s=pl.lit(None, pl.Float64))
     ratios: dict[Place, Ratio] = {}
     for setup in done["setup"].unique().sort():
         ratios |= _of_setup(done.filter(pl.col("setup") == setup), setup, bases(base), columns)

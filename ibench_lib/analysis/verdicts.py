@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -50,6 +50,12 @@ class Ratio:
         if self.difference is None:
             return None
         return self.difference.repeats_for(math.log(SOUGHT), self.runs, self.level, math.log(BETTER))
+
+    @property
+    def inverse(self) -> Ratio:
+        """The base relative to the value."""
+        low, high = ((1 / end if end else math.inf) if end is not None else None for end in (self.high, self.low))
+        return replace(self, value=1 / self.value if self.value else math.inf, low=low, high=high)
 
     @property
     def is_range(self) -> bool:

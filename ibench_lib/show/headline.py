@@ -40,7 +40,6 @@ from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Piece, Sentence, Strip
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
 from ibench_lib.show.kit.strips import (
-    FILLED,
     RATE_WORDS,
     StripRow,
     arrows_said,
@@ -49,6 +48,7 @@ from ibench_lib.show.kit.strips import (
     coloured,
     finding,
     heat,
+    marks_said,
     strips,
 )
 from ibench_lib.show.kit.table_cells import relative_text
@@ -455,7 +455,7 @@ def strips_of(
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
     if bases.chain:
-        words = {name: f"to {named.get(bases.of(name), bases.of(name))}" for name in named}
+        words = {name: f"/ {named.get(bases.of(name), bases.of(name))}" for name in named}
     labels = {name: _label(name, label, bases, words.get(name, "")) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
     titled: list[tuple[str, list[StripRow]]] = []
@@ -497,11 +497,11 @@ def strips_of(
     known = any(row.found is not None and row.found.low is not None for row in shown)
     words_of = RATE_WORDS if figure.column == "throughput" else StripRow.words
     what = f"Each {'figure' if many else 'dot'}: the ratio to {whose}"
-    note: str | Html = f"{what}, with its interval. {FILLED}{arrows_said(shown)}"
+    note: str | Html = f"{what}, with its interval. {marks_said(shown)}"
     if not known:
         note = f"{what}. One run of each: the noise is unknown.{'' if many else arrows_said(shown)}"
     elif many:
-        note = Html(f'<p class="key">{html.escape(what)}. {coloured(palette, words_of)}</p>')
+        note = Html(f'<p class="key">{html.escape(what)}. {coloured(palette, words_of, shown)}</p>')
     if many and not bases.chain:  # columns have no room for options
         short = {labels[name]: _label(name, label, bases) for name, label in named.items()}
         places_of = [(title, [replace(row, label=short[row.label]) for row in rows]) for title, rows in places_of]

@@ -31,3 +31,9 @@ def test_an_interval_within_the_thresholds_says_that_no_such_difference_is_there
 
 def test_there_is_no_ratio_to_nothing() -> None:
     assert ratio([1.0], []) is None and ratio([], [1.0]) is None and ratio([1.0], [0.0]) is None
+
+
+def test_an_inverse_has_the_inverse_interval() -> None:
+    found = Ratio(0.5, 0.25, 0.8, runs=3, p=0.01).inverse
+    assert (found.value, found.low, found.high, found.p) == (2.0, 1.25, 4.0, 0.01)
+    assert Ratio(0.5).inverse == Ratio(2.0)

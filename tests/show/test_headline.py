@@ -56,7 +56,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     assert "setup cached; 2 clients with 16 connections." in markup(shared)
     assert page.count("<figure") == 4 and page.count("x, slower</td>") == 1 and "faster</td>" not in page
     assert re.search(r'<p class="finding">Range queries \(qr100\): 0\.50x, slower with b than with cy10a</p>', page)
-    assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
+    assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: none that is clear." in page
     assert '<figcaption>Inserts with secondary indexes<span class="code"> l.i1</span>, inserts/s<' in page
     sentences, strip = page.split('<div class="ran"')
     for part in (sentences, strip):
@@ -67,7 +67,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     many = markup(post)
     assert many.count("<figure") == many.count('<figure class="heat"') == 2, "too many for strips"
     key = many[many.index("Each figure: the ratio to cy10a. <span") : many.index('<figure class="heat"')]
-    assert ">faster</span>" in key and ">slower</span> Without colour: may be noise, or too small to count." in key
+    assert ">faster</span>" in key and ">slower</span> Grey: may be noise." in key
     assert "<summary>1 more sentence</summary>" in many and "slower than cy10a: b 0.50x [" in many
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
-from ibench_lib.analysis.frames import listed, rate_label, step_text
+from ibench_lib.analysis.frames import listed, rate_label, short_names, step_text
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.base.wording import capital, count, joined
@@ -16,13 +17,12 @@ from ibench_lib.show.headline import attentions, badges, first_screen, ran
 from ibench_lib.show.kit.display import Shown, listed_sentences, sentence, sources
 from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
 from ibench_lib.show.kit.strips import (
-    FILLED,
     RATE_WORDS,
     StripRow,
-    arrows_said,
     begun,
     below_each_other,
     finding,
+    marks_said,
     strips,
 )
 from ibench_lib.show.kit.what_was_run import clients_said
@@ -77,17 +77,18 @@ def pair_headline(chosen: Pair) -> Shown:
     sentences = [Sentence(text, link) for text in texts]
     sentences += [Sentence(text, sources("step_throughput")) for text in short]
     sides = f"Each dot: B / A ({chosen.other} / {chosen.base})"
-    key = f"{sides}, with its interval from the noise of these two. {FILLED} Costs are drawn only if they differ."
+    whose = "all that were chosen" if chosen.neighbours else "these two"
+    marks = marks_said(row for _, rows in titled for row in rows)
+    key = f"{sides}, with its interval from the noise of {whose}. {marks} Costs are drawn only if they differ."
     if not judged:
         key = f"{sides}. One side has only one run: the noise is unknown."
-    key += arrows_said(row for _, rows in titled for row in rows)
     codes = {str(code) for place in values.select("setup", "step").unique().iter_rows() for code in place}
     screen = first_screen(
         tested(chosen),
         badges(chosen.runs, rates, chosen.excluded),
         TLDR,
         attentions(chosen),
-        Sentence(begun(finding(rates_of, "{names} {figure}"), codes), kind="finding", element="p"),
+        pair_finding(chosen, rates_of, codes),
         below_each_other(strips(titled, chosen.palette), key),
         TLDR_REST,
         listed_sentences(sentences),
@@ -95,6 +96,16 @@ def pair_headline(chosen: Pair) -> Shown:
     )
     answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
     return Shown((screen,), answers)
+
+
+def pair_finding(chosen: Pair, titled: Sequence[tuple[str, Sequence[StripRow]]], codes: Collection[str]) -> Sentence:
+    """What strips of a pair show in one sentence: with which of the two, and than with which. Rows are metrics."""
+    sides = [chosen.base, chosen.other]
+    named = short_names(sides, dict(chosen.runs.select("dbms", "build").iter_rows()))
+    rows_of = [(title, [replace(row, base=named[chosen.base]) for row in rows]) for title, rows in titled]
+    other = named[chosen.other].replace("{", "{{").replace("}", "}}")
+    text = finding(rows_of, f"{{names}} {{figure}} with {other}{{than}}")
+    return Sentence(begun(text, codes), kind="finding", element="p")
 
 
 def _row(one: Comparison) -> StripRow:

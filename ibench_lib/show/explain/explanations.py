@@ -16,7 +16,7 @@ from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.pair import Pair
 from ibench_lib.base.wording import capital
 from ibench_lib.metrics import Better
-from ibench_lib.show.compare.headline import tested
+from ibench_lib.show.compare.headline import pair_finding, tested
 from ibench_lib.show.explain.wording import cannot_say, notes, profile_statements, rate_of, step_statements
 from ibench_lib.show.headline import badges, first_screen, ran
 from ibench_lib.show.kit.display import Html, Shown, listed_sentences, sentence, sources
@@ -24,13 +24,10 @@ from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Sentence
 from ibench_lib.show.kit.strips import (
-    FILLED,
     RATE_WORDS,
     StripRow,
-    arrows_said,
-    begun,
     below_each_other,
-    finding,
+    marks_said,
     strips,
 )
 
@@ -89,8 +86,8 @@ def explained(found: Explanations) -> Html:
         parts.append(Html(_head(one, rates), _strip(rows, found.pair.palette), *rest, _said(items)))
     reservations = badges(found.pair.runs, rates, found.pair.excluded)
     codes = {code for one in found.each for code in (one.setup, one.step)}
-    differs = begun(finding([place for place in found_of if place[1]], "{names} {figure}"), codes)
-    first = [Sentence(differs, kind="finding", element="p")] if any(rows for _, rows in found_of) else []
+    shown = [place for place in found_of if place[1]]
+    first = [pair_finding(found.pair, shown, codes)] if shown else []
     return first_screen(tested(found.pair), reservations, TLDR, *first, *parts, ran(found.pair))
 
 
@@ -120,7 +117,7 @@ def _rows(found: Explanation) -> list[StripRow]:
 def _strip(rows: Sequence[StripRow], palette: str) -> Html:
     if not rows:
         return Html()
-    note = f"Rate = CPU in use / CPU per operation. {FILLED}{arrows_said(rows)}"
+    note = f"Rate = CPU in use / CPU per operation. {marks_said(rows)}"
     return below_each_other(strips([("B relative to A", rows)], palette), note)
 
 

@@ -48,8 +48,9 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
         *_, setup, step, name = spread[0]
         of_median = " in the median run" if spread[0][2] > 1 else ""
         text = (
-            f"In no step did the clients' finish times differ {rule}{of_median} ({extent(judged)}). The largest "
-            f"relative difference is {_item(*spread[0])}: {name} in {setup}, {step}."
+            f"Largest relative gap between the clients' finish times: {_item(*spread[0])}, {name} in {setup}, {step}. "
+            f"No gap is both over {_SECONDS:.0f} s and over {_PCT:.0f} % of the fastest client's time{of_median} "
+            f"({extent(judged)})."
         )
     more = [f"Single runs in which they differ by more than that: {shortened(alone)}."] if alone else []
     return [text, *more, *unfinished(fairness)]

@@ -7,7 +7,7 @@ import polars as pl
 from ibench_lib.analysis.history import RATE, History, steps_in
 from ibench_lib.base.wording import joined
 from ibench_lib.show.kit.display import Html
-from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, below_each_other, strips
+from ibench_lib.show.kit.strips import RATE_WORDS, StripRow, below_each_other, marks_said, strips
 
 
 def release_strips(history: History, palette: str = "default") -> Html:
@@ -33,6 +33,6 @@ def release_strips(history: History, palette: str = "default") -> Html:
             titled.append((title, rows))
     if not titled:
         return Html()
-    note = f"Each dot: the ratio to {joined(list(bases))}, with its interval. {FILLED}"
-    note += arrows_said(row for _, rows in titled for row in rows)
+    said = marks_said(row for _, rows in titled for row in rows)
+    note = f"Each dot: the ratio to {joined(list(bases))}, with its interval. {said}"
     return below_each_other(strips(titled, palette), note)

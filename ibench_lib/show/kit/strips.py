@@ -21,7 +21,7 @@ from ibench_lib.show.kit.theme import Mark
 
 NOT_TOLD = "Too few runs to tell a difference from noise"
 
-_FINDING = "{most}{figure} with {names}{than}"
+_FINDING = "{figure} with {names}{than}{rest}"
 
 _MOST_NAMED = 4
 """Rows that a finding names, if it cannot tell which of them is first."""
@@ -29,7 +29,7 @@ _MOST_NAMED = 4
 _LEAST_APART = 0.22
 """Of half an axis, what is between two values that it names, at least."""
 
-FILLED = "Filled: a difference. Hollow: may be noise."
+FILLED = "Filled: a difference. Hollow: none that is clear."
 """What stands above strips with intervals."""
 
 _MOST_ABREAST = 5
@@ -72,6 +72,12 @@ class StripRow:
         return self.found is not None and self.found.is_clear
 
     @property
+    def small(self) -> bool:
+        """Whether there is a difference that is too small to count."""
+        found = self.found
+        return found is not None and not self.clear and found.p is not None and found.p <= found.level
+
+    @property
     def mark(self) -> Mark | None:
         """Of a clear difference: whether it is good or bad; None also where more is neither."""
         if self.found is None or not self.clear or self.better == "neither":
@@ -107,8 +113,7 @@ class StripRow:
             return f"{'' if ratio.value > 1 else ','} {word}"
         if self.at_target:
             return ", both at their target"
-        small = ratio.p is not None and ratio.p <= ratio.level
-        return ", too small to count" if small else ", may be noise"
+        return ", too small to count" if self.small else ", may be noise"
 
 
 def span_of(ratios: Iterable[Ratio]) -> float:
@@ -156,7 +161,7 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
     cells = []
     for label in labels:
         row = of_label.get(label)
-        style = ""
+        style = ' class="small"' if row and row.small else ""
         if row and row.mark:
             fill, ink = theme.palette(palette).paints(row.mark)
             style = f' style="background-color: {fill}; color: {ink}"'
@@ -172,21 +177,22 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
     return "".join(cells)
 
 
-def coloured(palette: str, words: Words) -> str:
-    """What the colours of a heat map stand for, as markup: what is good, what is bad, and the rest."""
+def coloured(palette: str, words: Words, rows: Iterable[StripRow]) -> str:
+    """What the colours of a heat map of these rows stand for, as markup: what is good, what is bad, and the rest."""
     samples = (
         f'<span class="sample" style="background-color: {fill}; color: {ink}">{word}</span>'
         for mark, word in zip(("good", "bad"), words, strict=True)
         for fill, ink in [theme.palette(palette).paints(mark)]
     )
-    return f"{' '.join(samples)} Without colour: may be noise, or too small to count."
+    small = " Black: a difference too small to count." if any(row.small for row in rows) else ""
+    return f"{' '.join(samples)} Grey: may be noise.{small}"
 
 
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:
     """What strips show in one sentence: the largest clear gain, the largest clear loss; or that there is neither.
 
-    Such as: qr100: up to 8.60x faster with a21 than with base; l.i1: 0.82x, slower with a13. Rows whose intervals
-    overlap with that of the largest are named with it. `pattern` is what stands behind a title.
+    Such as: qr100: 8.00x to 8.60x faster with a21 and a20 than with base, 2.10x with a13; l.i1: 0.82x, slower with a10.
+    Rows whose intervals overlap with that of the largest are named with it. `pattern` is what stands behind a title.
     """
     sentences, said = [], ""
     for mark in ("good", "bad"):
@@ -211,20 +217,24 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
 
 
 def _largest(largest: StripRow, marked: Sequence[StripRow]) -> dict[str, str]:
-    """Figure and names of the largest of these rows, and of those that are like it."""
-    alike = sorted((row for row in marked if row is largest or _overlap(row, largest)), key=_size, reverse=True)
-    names = [row.name or row.label for row in alike]
-    listed = joined(names if len(names) <= _MOST_NAMED else [names[0], f"{len(names) - 1} others"])
-    most = ""
-    if len(alike) == 1 < len(marked) and largest.found:
-        most = "up to " if largest.found.value > 1 else "down to "
-    return {"most": most, "figure": _figure(largest, [row.found.value for row in alike if row.found]), "names": listed}
+    """Figure and names of the largest of these rows and of those that are like it, and of the rest."""
+    rows = sorted(marked, key=_size, reverse=True)
+    alike = [row for row in rows if row is largest or _overlap(row, largest)]
+    others = [row for row in rows if row not in alike]
+    rest = f", {_range(others)} with {_names(others)}" if others else ""
+    figure = largest.figure if len({row.figure for row in alike}) == 1 else f"{_range(alike)}{largest.verdict}"
+    return {"figure": figure, "names": _names(alike), "rest": rest}
 
 
-def _figure(largest: StripRow, values: Sequence[float]) -> str:
-    """The figure of the largest, or a range if others are like it."""
-    low, high = (f"{factor_text(end)}x" for end in (min(values), max(values)))
-    return largest.figure if low == high else f"{low} to {high}{largest.verdict}"
+def _range(rows: Sequence[StripRow]) -> str:
+    """Their ratios, from the lowest to the highest."""
+    values = [row.found.value for row in rows if row.found]
+    return " to ".join(dict.fromkeys(f"{factor_text(end)}x" for end in (min(values), max(values))))
+
+
+def _names(rows: Sequence[StripRow]) -> str:
+    names = [row.name or row.label for row in rows]
+    return joined(names if len(names) <= _MOST_NAMED else [names[0], f"{len(names) - 1} others"])
 
 
 def _overlap(row: StripRow, other: StripRow) -> bool:
@@ -242,6 +252,23 @@ def begun(found: str, codes: Collection[str]) -> str:
 
 def _size(row: StripRow) -> float:
     return abs(math.log(row.found.value)) if row.found and row.found.value > 0 else math.inf
+
+
+def marks_said(rows: Iterable[StripRow]) -> str:
+    """What dots, intervals and arrows of these rows stand for."""
+    rows = list(rows)
+    return f"{FILLED}{_hollow_said(rows)}{arrows_said(rows)}"
+
+
+def _hollow_said(rows: Sequence[StripRow]) -> str:
+    """Why a dot may be hollow whose interval leaves out 1x; empty if none is."""
+    unclear = [row.found for row in rows if row.found and not (row.clear or row.small)]
+    judged = [ratio for ratio in unclear if ratio.bounds == "interval"]
+    apart = [ratio for ratio in judged if not (ratio.low or 0) <= 1 <= (ratio.high or math.inf)]
+    if not apart:
+        return ""
+    most = max(ratio.comparisons for ratio in apart)
+    return f" So may be an interval without 1x, because verdicts allow for {most:,} comparisons."
 
 
 def arrows_said(rows: Iterable[StripRow]) -> str:

@@ -57,13 +57,6 @@ def method_said(ratios: Collection[Ratio]) -> str:
     )
 
 
-OF_TWO_SAID = (
-    "[low, high] is the 95 % interval of the ratio of geometric means, from a t test with the noise of these two "
-    "configurations only."
-)
-"""What an interval is that was not judged together with others."""
-
-
 def chance_said(comparisons: int) -> str:
     """What chance does to so many comparisons that were judged together, and on what condition."""
     many = (

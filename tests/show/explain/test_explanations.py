@@ -43,7 +43,7 @@ def test_the_first_screen_says_steps_in_words_and_what_became_of_the_rate() -> N
     rate = replace(first.rate[2], name="throughput")
     changed = replace(found, each=(replace(first, rate=(rate, *first.rate[1:])), *others))
     (said,) = re.findall('<p class="finding">([^<]*)<', ib.explained(changed).markup)
-    assert re.fullmatch(r"Inserts in key order \(l\.i0\): inserts/s 1\.\d+x faster", said)
+    assert re.fullmatch(r"Inserts in key order \(l\.i0\): inserts/s 1\.\d+x faster with b than with cy10a", said)
     without = replace(found, each=(replace(first, rate=()), *others))
     assert 'class="finding"' not in ib.explained(without).markup, "no CPU, so no picture and no finding"
 

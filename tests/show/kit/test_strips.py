@@ -16,6 +16,7 @@ from ibench_lib.show.kit.strips import (
     coloured,
     finding,
     heat,
+    marks_said,
     span_of,
     strip,
     strips,
@@ -71,7 +72,10 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     assert len(heat([("x", [StripRow(label, CLEAR) for label in "abcdef"])], "Rates")) == 1
     (chained,) = heat([("x", [StripRow("<b> · to a", CLEAR)])], "Rates")[:1]
     assert '<th scope="col">&lt;b&gt;<span class="code"> to a</span></th>' in chained
-    legend = coloured("default", RATE_WORDS)
+    legend = coloured("default", RATE_WORDS, [StripRow("b", NOISY)])
+    small = StripRow("a", Ratio(1.02, 1.01, 1.03, runs=9, p=0.001))
+    assert legend.endswith("Grey: may be noise.") and "Black: " in coloured("default", RATE_WORDS, [small])
+    assert '<td class="small"' in heat([("x", [small])], "Rates")[0] and 'class="small"' not in chained
     paints = re.findall(r'style="([^"]*)"', legend)
     assert paints[0] == clear.get("style") and ">faster</span>" in legend and ">slower</span>" in legend
 
@@ -147,7 +151,7 @@ def test_the_finding_is_the_largest_gain_and_the_largest_loss() -> None:
     lags = [
         StripRow(name, Ratio(1 / n, 0.9 / n, 1.1 / n, 3, p=0.001), better="lower") for name, n in (("a", 2), ("b", 4))
     ]
-    assert finding([("lag", lags)]) == "lag: down to 0.25x, better with b"
+    assert finding([("lag", lags)]) == "lag: 0.25x, better with b, 0.50x with a"
     many = [StripRow(name, faster, words=RATE_WORDS) for name in "abcde"]
     assert finding([("qr100", many)]) == "qr100: 8.60x faster with a and 4 others"
 
@@ -162,7 +166,16 @@ def test_a_finding_names_what_it_is_relative_to_once_unless_that_differs() -> No
     assert said("a", "a") == "l.i1: 1.50x faster with b than with a; l.i1: 0.82x, slower with c"
     assert said("a", "b") == "l.i1: 1.50x faster with b than with a; l.i1: 0.82x, slower with c than with b"
     two = [StripRow("b", fast, words=RATE_WORDS, base="a"), StripRow("c", fast, words=RATE_WORDS, base="b")]
-    assert finding([("l.i1", two)]) == "l.i1: up to 1.50x faster with b than with a", "of other bases none is like it"
+    assert finding([("l.i1", two)]) == "l.i1: 1.50x faster with b than with a, 1.50x with c", "its base is another one"
+
+
+def test_a_hollow_dot_whose_interval_leaves_out_1x_is_explained() -> None:
+    apart = Ratio(3.5, 1.2, 10.3, runs=3, p=0.03, level=0.01, comparisons=24)
+    small = Ratio(1.02, 1.01, 1.03, runs=9, p=0.001, comparisons=24)
+    said = marks_said([StripRow("a", apart), StripRow("b", NOISY)])
+    assert said.startswith("Filled: a difference. Hollow: none that is clear.")
+    assert said.endswith(" So may be an interval without 1x, because verdicts allow for 24 comparisons.")
+    assert "24" not in marks_said([StripRow("a", NOISY), StripRow("b", small), StripRow("c", CLEAR)])
 
 
 def test_where_both_reach_their_target_a_small_difference_is_no_noise() -> None:

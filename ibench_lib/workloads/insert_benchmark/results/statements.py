@@ -7,11 +7,13 @@ old row versions are dead rows, each server is compared with itself: before and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
 import polars as pl
 
+from ibench_lib.analysis.against import Place, against_base
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR, Ratio, ratio
 from ibench_lib.ask.bases import Bases, bases
@@ -29,7 +31,7 @@ from ibench_lib.show.kit.statements import (
     unfinished,
 )
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.wording import OF_TWO_SAID
+from ibench_lib.show.kit.wording import method_said
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""
@@ -222,34 +224,45 @@ def get_min_statements(get_min: pl.DataFrame) -> list[str]:
 def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFrame, base: str | Bases) -> list[str]:
     """For each step, whose get_min is over ten times faster or slower than the base's, clearly, and over 0.1 s.
 
+    Ratios and intervals are those of the post's tables and pictures, or their inverse.
     The sentence also gives the history list at the end of the previous step, which the query had to step over.
     """
     said = []
     seen: list[Ratio] = []
+    ratios = against_base(get_min, base, ["get_min_s"])
     for setup, step, rows in columns_of(_with_history(complete(get_min), purge_lag_at_step_end)):
         for of_group, others in bases(base).groups(by_position(rows)).items():
-            sentence = _against(setup, step, rows, of_group, others, seen)
+            sentence = _against(setup, step, rows, of_group, others, ratios, seen)
             said += [sentence] if sentence else []
     return [*said, *_chance(seen)]
 
 
-def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[str], seen: list[Ratio]) -> str | None:
+def _against(
+    setup: str,
+    step: str,
+    rows: pl.DataFrame,
+    base: str,
+    others: list[str],
+    ratios: Mapping[Place, Ratio],
+    seen: list[Ratio],
+) -> str | None:
     """What is far from one base in one step; its ratios are added to `seen`."""
     of_base = measured(rows, base, step, "get_min_s")
     faster: list[tuple[float, str]] = []
     slower: list[tuple[float, str]] = []
     for name in others:
         values = measured(rows, name, step, "get_min_s")
-        if not values or not of_base:
+        more = ratios.get((setup, step, "get_min_s", name))
+        if not values or not of_base or more is None:
             continue
-        less, more = ratio(of_base, values), ratio(values, of_base)
+        less = more.inverse
         left = _history(rows, name, step)
         facts = [theme.seconds(median(values)), *([f"history list {left}"] if left else [])]
         about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
-        if less and _far(less) and median(of_base) > SLOW_S:
+        if _far(less) and median(of_base) > SLOW_S:
             seen.append(less)
             faster.append((less.value, f"{relative_text(less)} slower than with {about}"))
-        elif more and _far(more) and median(values) > SLOW_S:
+        elif _far(more) and median(values) > SLOW_S:
             seen.append(more)
             slower.append((more.value, f"{relative_text(more)} slower with {about}"))
     if not faster and not slower:
@@ -291,7 +304,7 @@ def _chance(seen: list[Ratio]) -> list[str]:
     said = []
     if any(ratio.is_range for ratio in seen):
         said.append("Two runs: the brackets hold the range of the ratio (low to high). Their noise is unknown.")
-    return [*said, *([OF_TWO_SAID] if any(ratio.p is not None for ratio in seen) else [])]
+    return [*said, *filter(None, [method_said(seen)])]
 
 
 @asks("get_min_dead_rows")
