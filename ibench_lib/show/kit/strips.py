@@ -23,8 +23,8 @@ NOT_TOLD = "Too few runs to tell a difference from noise"
 
 _FINDING = "{figure} with {names}{than}{rest}"
 
-_MOST_NAMED = 4
-"""Rows that a finding names, if it cannot tell which of them is first."""
+_MOST_NAMED, _MOST_OTHERS = 4, 2
+"""Rows that a finding names, if it cannot tell which of them is first, and of the others."""
 
 _LEAST_APART = 0.22
 """Of half an axis, what is between two values that it names, at least."""
@@ -221,7 +221,7 @@ def _largest(largest: StripRow, marked: Sequence[StripRow]) -> dict[str, str]:
     rows = sorted(marked, key=_size, reverse=True)
     alike = [row for row in rows if row is largest or _overlap(row, largest)]
     others = [row for row in rows if row not in alike]
-    rest = f", {_range(others)} with {_names(others)}" if others else ""
+    rest = f", {_range(others)} with {_others(others)}" if others else ""
     figure = largest.figure if len({row.figure for row in alike}) == 1 else f"{_range(alike)}{largest.verdict}"
     return {"figure": figure, "names": _names(alike), "rest": rest}
 
@@ -233,8 +233,12 @@ def _range(rows: Sequence[StripRow]) -> str:
 
 
 def _names(rows: Sequence[StripRow]) -> str:
-    names = [row.name or row.label for row in rows]
-    return joined(names if len(names) <= _MOST_NAMED else [names[0], f"{len(names) - 1} others"])
+    named = [row.name or row.label for row in rows]
+    return joined(named if len(named) <= _MOST_NAMED else [named[0], f"{len(named) - 1} others"])
+
+
+def _others(rows: Sequence[StripRow]) -> str:
+    return _names(rows) if len(rows) <= _MOST_OTHERS else f"{len(rows)} others"
 
 
 def _overlap(row: StripRow, other: StripRow) -> bool:

@@ -152,6 +152,8 @@ def test_the_finding_is_the_largest_gain_and_the_largest_loss() -> None:
         StripRow(name, Ratio(1 / n, 0.9 / n, 1.1 / n, 3, p=0.001), better="lower") for name, n in (("a", 2), ("b", 4))
     ]
     assert finding([("lag", lags)]) == "lag: 0.25x, better with b, 0.50x with a"
+    lags += [StripRow(name, Ratio(0.7, 0.66, 0.74, 3, p=0.001), better="lower") for name in "cd"]
+    assert finding([("lag", lags)]) == "lag: 0.25x, better with b, 0.50x to 0.70x with 3 others"
     many = [StripRow(name, faster, words=RATE_WORDS) for name in "abcde"]
     assert finding([("qr100", many)]) == "qr100: 8.60x faster with a and 4 others"
 
