@@ -179,10 +179,10 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
 
 def coloured(palette: str, words: Words, rows: Iterable[StripRow]) -> str:
     """What the colours of a heat map of these rows stand for, as markup: what is good, what is bad, and the rest."""
+    marks: tuple[Mark, Mark] = ("good", "bad")
     samples = (
         f'<span class="sample" style="background-color: {fill}; color: {ink}">{word}</span>'
-        for mark, word in zip(("good", "bad"), words, strict=True)
-        for fill, ink in [theme.palette(palette).paints(mark)]
+        for (fill, ink), word in zip(map(theme.palette(palette).paints, marks), words, strict=True)
     )
     small = " Black: a difference too small to count." if any(row.small for row in rows) else ""
     return f"{' '.join(samples)} Grey: may be noise.{small}"
