@@ -23,9 +23,9 @@ from packaging.requirements import Requirement
 from ruamel.yaml import YAML
 
 import ibench_lib
+from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.explain import explain
 from ibench_lib.analysis.summary import selected_rows
-from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.cli import main as cli
@@ -466,8 +466,8 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     assert listed <= set(reader.sql(lake, "SELECT run_id FROM runs")["run_id"])
     whole = check_post(ROOT / "papermill_params" / "insert_benchmark" / "sample.yml", Workspace(ROOT))
     assert set(whole.spec.parameters["runs"]) == set(chosen.run_ids)
-    apart = ratio(*(get_min.filter(dbms=f"mysql-9.7.{name}")["get_min_s"].to_list() for name in ("base", "a13")))
-    assert apart and apart.low and apart.high
+    ratios = against_base(chosen.ask("get_min"), chosen.bases, ["get_min_s"])
+    apart = ratios["cached", "qr100", "get_min_s", "mysql-9.7.a13"].inverse
     for notebook in ("insert_benchmark", "mvcc_gc"):
         path = ROOT / "papermill_params" / notebook / "sample.yml"
         said = " ".join(path.read_text(encoding="utf-8").split())

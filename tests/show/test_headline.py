@@ -77,7 +77,7 @@ def test_a_configuration_is_told_by_the_options_that_it_changes() -> None:
     page, same = markup(chosen(*more)), markup(chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10)))
     assert "<summary>What b changes</summary>" in page and "innodb_purge_threads 8 (" in page
     assert (
-        '<th scope="row">b<span class="code"> purge_threads 8</span></th>' in page
+        '<th scope="row">b<span class="code"> innodb_purge_threads 8</span></th>' in page
         and "slower with b than with cy10a</p>" in page
     )
     assert "changes</summary>" not in same

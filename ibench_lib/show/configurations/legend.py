@@ -16,9 +16,6 @@ _MOST_NAMES = 8
 _MOST_LETTERS = 40
 """Of what is said of a configuration next to its name."""
 
-_OF_ALL = "innodb_"
-"""What the names of most options begin with: a label has no room for it."""
-
 
 def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
     """Each configuration that is compared with one of its own build, and what it sets otherwise (`config_diff`).
@@ -55,22 +52,27 @@ def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
 def option_words(config_diff: pl.DataFrame, bases: Bases) -> dict[str, str]:
     """By configuration what tells it from the others: the options that it changes, first those that the fewest change.
 
-    Such as `max_purge_lag 100, purge_threads 8 and 1 more`: as many as there is room for (`config_diff`). Left out are
-    configurations of which that is not the same in all setups, or whose first option is too long for a label.
+    Such as `max_purge_lag 100, purge_threads 8 and 1 more`: as many as there is room for (`config_diff`), without the
+    first word if it is that of all options. Left out are configurations of which that is not the same in all setups,
+    or whose first option is too long for a label.
     """
     frame = _of_one_build(config_diff, bases)
     shared = frame.group_by("setup", "base", "option", "value").agg(pl.col("dbms").n_unique().alias("by"))
     frame = frame.join(shared, on=["setup", "base", "option", "value"], nulls_equal=True, maintain_order="left")
+    options = set(frame["option"])
+    first_words = {option.partition("_")[0] for option in options}
+    # A label has no room for what says nothing.
+    of_all = f"{first_words.pop()}_" if len(first_words) == 1 < len(options) else ""
     found: dict[str, set[str]] = {}
     for (name, _), rows in frame.group_by("dbms", "setup", maintain_order=True):
-        options = [
-            f"{row['option'].removeprefix(_OF_ALL)} {setting_text(row['value'])}"
+        changes = [
+            f"{row['option'].removeprefix(of_all)} {setting_text(row['value'])}"
             for row in rows.sort("by", "option").to_dicts()
         ]
-        shown = options[:1]
-        for option in options[1:]:
-            shown += [option] * (len(", ".join([*shown, option])) <= _MOST_LETTERS)
-        more = f" and {len(options) - len(shown)} more" if len(shown) < len(options) else ""
+        shown = changes[:1]
+        for change in changes[1:]:
+            shown += [change] * (len(", ".join([*shown, change])) <= _MOST_LETTERS)
+        more = f" and {len(changes) - len(shown)} more" if len(shown) < len(changes) else ""
         found.setdefault(str(name), set()).add(", ".join(shown) + more)
     words = {name: said.pop() for name, said in found.items() if len(said) == 1}
     return {name: said for name, said in words.items() if len(said.split(", ")[0]) <= _MOST_LETTERS}
