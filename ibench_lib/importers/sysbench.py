@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ibench_lib.base.later import later
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.host_logs import HostMeans, log_of, sidecar_of
+from ibench_lib.importers.host_means import HostMeans, log_of, sidecar_of
 from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
 from ibench_lib.importers.layout import NO_DBMS, dbms_of, server_of, size_of
 from ibench_lib.importers.lines import LineBlocks, refusal
