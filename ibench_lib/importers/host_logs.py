@@ -18,7 +18,7 @@ from ibench_lib.importers.lines import LineBlocks
 
 _HOST = re.compile(r"Linux \S+ \(.*\)\s.*\(([1-9]\d{0,4}) CPU\)", re.ASCII)
 _LONGEST_HEAD = 500  # the time that this pattern takes grows with the square of the line
-_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?", re.ASCII)
+NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?", re.ASCII)
 _DEVICE = re.compile(r"[A-Za-z][\w.!/-]{0,60}", re.ASCII)
 _CLOCK = re.compile(r"\d{1,4}[/-]\d\d[/-]\d\d(?:\d\d)?[ T]\d\d:\d\d:\d\d(?: [AP]M|[+-]\d{4})?", re.ASCII)
 _CPU_NAMES = ["%user", "%nice", "%system", "%iowait", "%steal", "%idle"]
@@ -96,10 +96,10 @@ def read_iostat(blocks: LineBlocks, *, since_boot: bool = False) -> Iostat:
                     blocks.lost.add([number])
             elif words[0] == "avg-cpu:" and words[1:] == _CPU_NAMES:
                 cpu_next = True
-            elif cpu_next and all(map(_NUMBER.fullmatch, words)) and len(words) == len(_CPU_NAMES):
+            elif cpu_next and all(map(NUMBER.fullmatch, words)) and len(words) == len(_CPU_NAMES):
                 cpu_next = False
-            elif cpus is None and len(text) <= _LONGEST_HEAD and (found := _HOST.fullmatch(text.strip())):
-                cpus = int(found[1])
+            elif cpus is None and (found := cpus_of(text)) is not None:
+                cpus = found
             elif not _CLOCK.fullmatch(text.strip()):
                 block.damaged = True
                 blocks.lost.add([number])
@@ -108,6 +108,12 @@ def read_iostat(blocks: LineBlocks, *, since_boot: bool = False) -> Iostat:
         for name, figures in block.devices.items() if not block.damaged else ():
             devices.setdefault(name, []).append(figures)
     return Iostat(cpus, devices)
+
+
+def cpus_of(text: str) -> int | None:
+    """The number of CPUs in the first line of iostat and mpstat, which has the name of the host, too; else None."""
+    found = _HOST.fullmatch(text.strip()) if len(text) <= _LONGEST_HEAD else None
+    return int(found[1]) if found else None
 
 
 def _is_header(columns: Sequence[str]) -> bool:
@@ -119,7 +125,7 @@ def _take_device(block: _Block, words: Sequence[str]) -> bool:
     name, *texts = words
     if not _DEVICE.fullmatch(name) or name in block.devices or len(texts) != len(block.columns):
         return False
-    if not all(map(_NUMBER.fullmatch, texts)):
+    if not all(map(NUMBER.fullmatch, texts)):
         return False
     printed = dict(zip(block.columns, map(float, texts), strict=True))
     figures = {counter: printed[column] * factor for column, (counter, factor) in _RATES.items() if column in printed}
@@ -170,7 +176,7 @@ def use_of_device(samples: Sequence[Sample], device: str, every_s: float, step: 
     """Rows of `step_counters` of the device that holds the data: by how much its counters grew in the samples."""
     counters = [name for name in samples[0] if all(name in sample for sample in samples)] if samples else []
     sums = {name: sum(sample[name] for sample in samples) * every_s for name in counters}
-    return _rows("device", device, sums, len(samples) * every_s, step, start_s)
+    return rows_of("device", device, sums, len(samples) * every_s, step, start_s)
 
 
 def use_of_host(samples: Sequence[Sample], cpus: int | None, every_s: float, step: str, start_s: float) -> list[Row]:
@@ -183,10 +189,11 @@ def use_of_host(samples: Sequence[Sample], cpus: int | None, every_s: float, ste
         for name, counter in _CPU_OF_VMSTAT.items():
             share = sum(sample.get(name, 0.0) + (sample.get("gu", 0.0) if name == "us" else 0.0) for sample in samples)
             sums[counter] = share / 100 * cpus * every_s
-    return _rows("host", "", sums if samples else {}, len(samples) * every_s, step, start_s)
+    return rows_of("host", "", sums if samples else {}, len(samples) * every_s, step, start_s)
 
 
-def _rows(source: str, name: str, grown: Mapping[str, float], seconds: float, step: str, start_s: float) -> list[Row]:
+def rows_of(source: str, name: str, grown: Mapping[str, float], seconds: float, step: str, start_s: float) -> list[Row]:
+    """Rows of `step_counters`: by how much each counter grew in the first `seconds` of a step."""
     ends: dict[str, Any] = {"start_s": start_s, "start_value": 0.0, "end_s": start_s + seconds}
     return [
         {"step": step, "source": source, "name": name, "counter": counter, **ends, "end_value": value}

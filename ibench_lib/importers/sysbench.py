@@ -11,8 +11,8 @@ last line, is the last part of the step: it has no rate. Lines of longer interva
 Intervals are lines of text or CSV, or objects of JSON; a file of JSON alone has no totals. sysbench 0.5 has other
 words and no rate of other statements. It counts a transaction by its COMMIT, so a script without any has events only.
 
-Files next to a log give what else is known of its step: the samples of iostat and vmstat become costs, an option file
-the options of the server. Logs of other buffer pools or with other parameters are no repeats.
+Files next to a log give what else is known of its step: the samples of iostat, vmstat, mpstat and dstat become costs,
+an option file the options of the server. Logs of other buffer pools or with other parameters are no repeats.
 
 Of the command line, only options of the test itself and numbers are kept: no user, password, host or path.
 """
@@ -975,8 +975,8 @@ def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:
     versions = {log.version for log in logs.values()}
     if len(versions) == 1 and None not in versions:
         options["program"] = {"name": "sysbench", "version": f"sysbench {versions.pop()}"}
-    if any(log.sidecars.files for log in logs.values()):
-        options["assumptions"] = ["iostat and vmstat have samples of whole seconds, as many as fit the time of a test"]
+    if assumptions := list(dict.fromkeys(one for log in logs.values() for one in log.sidecars.assumptions())):
+        options["assumptions"] = assumptions
     for name in ("rand-type", "db-ps-mode"):
         values = {log.command.settings.get(name) if log.command else None for log in logs.values()}
         if len(values) == 1 and None not in values:

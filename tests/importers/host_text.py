@@ -1,4 +1,4 @@
-"""What iostat and vmstat print, of several versions, with figures that can be added up in the head."""
+"""What iostat, vmstat, mpstat and dstat print, of several versions, with figures that can be added up in the head."""
 
 from __future__ import annotations
 
@@ -42,3 +42,61 @@ def vmstat(switches: Sequence[int], *, guests: bool = False, repeat: int = 21) -
         text += f" 3  0      0 21673764   8348 2031572    0    0  1161  2921  461 {cs} {cpu}"
         text += " 0\n" if guests and not number else "\n"
     return text
+
+
+_MPSTAT = "%usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle"
+
+
+def clock(second: int, half: bool) -> str:
+    """The time of a second after 23:59:58, so that a few of them pass midnight."""
+    hour, rest = divmod((86_398 + second) % 86_400, 3600)
+    minutes = f"{rest // 60:02d}:{rest % 60:02d}"
+    return f"{hour % 12 or 12:02d}:{minutes} {'PM' if hour >= 12 else 'AM'}" if half else f"{hour:02d}:{minutes}"
+
+
+def mpstat(users: Sequence[int], *, cpus: int = 2, half: bool = True, each: bool = True, every: int = 1) -> str:
+    """A sample for each share of time in user mode, of which a tenth is of guests; 10 % in the kernel, 4 % of I/O.
+
+    `each`: with the lines of each CPU, as with `-P ALL`, so that each sample has a header.
+    """
+    text = f"Linux 6.8.0 (db7.example.com) \t11/21/26 \t_x86_64_\t({cpus} CPU)\n"
+    for number, user in enumerate(users):
+        figures = [0.9 * user, 0, 7, 4, 1, 2, 0, 0.1 * user, 0, 86 - user]
+        line = "  ".join(f"{figure:5.2f}" for figure in figures)
+        if each or number == 0:
+            text += f"\n{clock(number * every, half)}  CPU  {'  '.join(_MPSTAT.split())}\n"
+        text += f"{clock((number + 1) * every, half)}  all  {line}\n"
+        text += "".join(f"{clock((number + 1) * every, half)}    {cpu}  {line}\n" for cpu in range(cpus * each))
+    return text + f"\nAverage:     all  {line}\n"
+
+
+def dstat(users: Sequence[int], *, old: bool = False) -> str:
+    """A blank row, and one for each share of time in user mode; 10 % in the kernel. Its shares are rounded down."""
+    cpu = "----total-cpu-usage----" if old else "----total-usage----"
+    text = "You did not select any stats, using -cdngy by default.\n"
+    text += f"----system---- {cpu} -dsk/total- -net/total- ---paging-- ---system--\n"
+    names = "usr sys idl wai hiq siq" if old else "usr sys idl wai stl"
+    text += f"     time     |{names}| read  writ| recv  send|  in   out | int   csw \n"
+    text += f"21-11 {clock(0, False)}|                   |           |           |           |           \n"
+    for number, user in enumerate(users, start=1):
+        kernel = "  7 {idle}   4   1   2" if old else " 10 {idle}   2   0"
+        shares = f"{user:3d} {kernel.format(idle=86 - user)}"
+        text += f"21-11 {clock(number, False)}|{shares}|1024k   78M| 577B   14k|   0     0 |  91k 2000 \n"
+    return text
+
+
+def dstat_csv(users: Sequence[int], *, epoch: bool = True) -> str:
+    """What dstat writes to a file: a row since boot, and one for each share of time in user mode."""
+    named = '"epoch",' if epoch else ""
+    lines = [
+        '"pcp-dstat 6.2.0 CSV output"',
+        '"Author:","PCP team <pcp@groups.io> and Dag Wieers",,,,"URL:","https://pcp.io/"',
+        '"Host:","db7.example.com",,,,"User:","alice"',
+        '"Cmdline:","dstat -T --output /home/alice/x",,,,"Date:","21 Nov 2026 09:00:00 UTC"',
+        f'{named}"total cpu usage",,,,,"dsk/sda",,"system",',
+        f'{named}"usr","sys","idl","wai","stl","read","writ","int","csw"',
+    ]
+    for number, user in enumerate([7, *users]):
+        time = f"{1795219200 + 2 * number}.{number:03d}," if epoch else ""
+        lines.append(f"{time}{user},10,{86 - user},4,0,1024.5,2048,5000.25,2000.5")
+    return "\n".join(lines) + "\n"

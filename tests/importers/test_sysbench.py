@@ -686,7 +686,7 @@ def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Wor
     kept = reader.sql(lake, "SELECT name, value FROM config_options ORDER BY value").rows()
     assert kept == [("innodb_buffer_pool_size", "2G"), ("innodb_buffer_pool_size", "32G")]
     manifest = read_manifest(workspace.run_dir(result.run_ids[0]))
-    assert "samples of whole seconds" in manifest.workload["assumptions"][0]
+    assert "samples of iostat and vmstat are of whole seconds" in manifest.workload["assumptions"][0]
     assert manifest.host["logical_cpus"] == "2"
 
 
