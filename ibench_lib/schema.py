@@ -423,7 +423,8 @@ SERVER_SAMPLES = Table(
             "incarnation",
             "int16",
             "",
-            "0 for the server that the run started, 1 after its first restart, and so on",
+            "0 for the server that the run started, 1 after its first restart, and so on; another one for each step of"
+            " an imported run, whose servers nobody knows",
             True,
             1,
         ),

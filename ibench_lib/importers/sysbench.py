@@ -12,7 +12,8 @@ Intervals are lines of text or CSV, or objects of JSON; a file of JSON alone has
 words and no rate of other statements. It counts a transaction by its COMMIT, so a script without any has events only.
 
 Files next to a log give what else is known of its step: the samples of iostat, vmstat, mpstat and dstat become costs,
-an option file the options of the server. Logs of other buffer pools or with other parameters are no repeats.
+an option file the options of the server, a table of its metrics its counters. Logs of other buffer pools or with other
+parameters are no repeats.
 
 Of the command line, only options of the test itself and numbers are kept: no user, password, host or path.
 """
@@ -34,6 +35,15 @@ from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, Im
 from ibench_lib.importers.layout import NO_DBMS, dbms_of, server_of, size_of
 from ibench_lib.importers.lines import LineBlocks, refusal
 from ibench_lib.importers.option_files import kept_options
+from ibench_lib.importers.server_readings import (
+    FIRST_READING,
+    Readings,
+    ReadingsOfStep,
+    StepsOf,
+    misfit,
+    missing_figures,
+    read_readings,
+)
 from ibench_lib.importers.source import File, Source
 from ibench_lib.workloads.workload import Workload, find
 
@@ -164,6 +174,9 @@ _SHELL = {"|", ">", ">>", "2>", "2>&1", "&", "&>"}
 _WORKER: Mapping[str, Any] = {"client": 1, "worker": 0}
 _LONGEST_S, _DISAGREES = 1.5, 0.01
 _MOST_S = 10_000_000
+_METRICS = "innodb"
+"""What scripts call a table of the metrics of the server."""
+_MOST_PACKED_BYTES = 25_000_000
 
 
 class _Intervals:
@@ -295,7 +308,7 @@ class _Command:
 class _Log:
     """One log. `totals` and `printed` are what it prints at its end; `line` is where it begins.
 
-    `closed`: it has an end without totals, as JSON alone.
+    `closed`: it has an end without totals, as JSON alone. `metrics` is the file that `readings` are from.
     """
 
     file: str
@@ -313,6 +326,8 @@ class _Log:
     params: dict[str, str] = field(default_factory=dict)
     options: str = ""
     sidecars: HostMeans = field(default_factory=HostMeans)
+    metrics: str | None = None
+    readings: Readings | None = None
 
     def remark(self, text: str) -> Remark:
         """Something to say of it, with the file and the line where it begins."""
@@ -382,11 +397,14 @@ class SysbenchLogs:
         warnings: list[Remark] = []
         named: list[tuple[str, str, _Log]] = []
         sidecars: dict[str, HostMeans] = {}
+        metrics = _Metrics()
         params: dict[str, dict[str, str]] = {}
         options: dict[tuple[str, str], str] = {}
         for file in source.in_order:
             if source.many and self.recognises(file) is None:
-                if (pair := sidecar_of(file.name)) is not None:
+                if (pair := sidecar_of(file.name, [_METRICS])) is not None and pair[1] == _METRICS:
+                    warnings += metrics.add(pair[0], file.name, source.blocks(file))
+                elif pair is not None:
                     sidecars.setdefault(pair[0], HostMeans()).add(file.name, pair[1], source.blocks(file))
                 folder, _, name = file.name.rpartition("/")
                 if name == "params.txt":
@@ -411,7 +429,7 @@ class SysbenchLogs:
                     warnings.append(log.remark(f"{why}: this log was left out"))
                     continue
                 named.append((dbms, test, log))
-        _add_sidecars(named, sidecars, warnings)
+        _add_sidecars(named, sidecars, metrics, warnings)
         for *_, log in named:
             folder = log.file.rpartition("/")[0]
             log.params = params.get(folder, {})
@@ -444,19 +462,48 @@ def _read_params(blocks: LineBlocks) -> dict[str, str]:
     return {name: value for name, value in found.items() if name != "host"}
 
 
+class _Metrics:
+    """The tables of metrics of an import, by what `log_of` calls their logs: the file and its readings.
+
+    Together they have at most `_MOST_PACKED_BYTES`, for they are in memory until their runs are written.
+    """
+
+    def __init__(self) -> None:
+        self.tables: dict[str, tuple[str, Readings]] = {}
+        self._bytes = 0
+
+    def add(self, log: str, file: str, blocks: LineBlocks) -> list[Remark]:
+        """Read a table. What to say if it is not kept."""
+        readings = read_readings(blocks)
+        if readings is None:
+            return [Remark(file, 1, "it has no readings of metrics, or too many of them: it was left out")]
+        self._bytes += len(readings.packed)
+        if self._bytes > _MOST_PACKED_BYTES:
+            return [Remark(file, 1, "there are too many metrics before it: it was left out; import the logs in parts")]
+        self.tables[log] = file, readings
+        return []
+
+
 def _add_sidecars(
-    named: Sequence[tuple[str, str, _Log]], sidecars: Mapping[str, HostMeans], warnings: list[Remark]
+    named: Sequence[tuple[str, str, _Log]], sidecars: Mapping[str, HostMeans], metrics: _Metrics, warnings: list[Remark]
 ) -> None:
-    """Give each log the samples next to it. Those of a file with several logs are of none of them."""
+    """Give each log the samples and metrics next to it. Those of a file with several logs are of none of them."""
     logs: dict[str, list[_Log]] = {}
     for *_, log in named:
         logs.setdefault(log_of(log.file), []).append(log)
+    alone = {name: of_file[0] for name, of_file in logs.items() if len(of_file) == 1}
+    lonely: list[str] = []
     for name, means in sidecars.items():
-        of_file = logs.get(name, [])
-        if len(of_file) == 1:
-            of_file[0].sidecars = means
+        if name in alone:
+            alone[name].sidecars = means
         else:
-            warnings += [Remark(file, 1, "no single log is called as it is: it was left out") for file in means.files]
+            lonely += means.files
+    for name, (file, readings) in metrics.tables.items():
+        if name in alone:
+            alone[name].metrics, alone[name].readings = file, readings
+        else:
+            lonely.append(file)
+    warnings += [Remark(file, 1, "no single log is called as it is: it was left out") for file in lonely]
 
 
 def _steps(named: Sequence[tuple[str, str, _Log]]) -> dict[str, dict[str, list[_Log]]]:
@@ -766,6 +813,7 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
     rows: dict[str, list[Row]] = {"workers": [], "steps": [], "step_counters": []}
     said, start_s, with_seconds = list(warnings), 0.0, {}
     failed: dict[str, Remark] = {}
+    read: list[ReadingsOfStep] = []
     for step, log in logs.items():
         seconds = _seconds(log, said)
         if log.closed and not log.is_whole:
@@ -778,9 +826,19 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         costs, why_not = log.sidecars.costs(step, start_s, log.duration_s)
         rows["step_counters"] += costs
         said += [log.remark(text) for text in why_not]
+        if log.readings is not None and (misfits := misfit(log.readings, log.duration_s)):
+            said.append(Remark(log.metrics or log.file, 1, f"{misfits}: it was left out"))
+        elif log.readings is not None:
+            read.append(ReadingsOfStep(log.readings, step, len(read), start_s, start_s + log.duration_s))
         start_s += log.duration_s
         if seconds is not None:
             with_seconds[step] = log
+    columns: dict[str, Sequence[Columns]] = {"ops": _OpsOfSteps(with_seconds)} if with_seconds else {}
+    if read:
+        columns |= {
+            "server_samples": StepsOf([one.samples for one in read]),
+            "server_counters": StepsOf([make for one in read for make in one.counters()]),
+        }
     first = next(iter(logs.values()))
     cpus = {log.sidecars.cpus for log in logs.values() if log.sidecars.cpus}
     return ImportedRun(
@@ -791,21 +849,28 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         file=first.file,
         benchmark="sysbench",
         steps=[
-            ImportedStep(step, log.line, _details(step, log), [log.file, *log.sidecars.files], log.threads)
-            for step, log in logs.items()
+            ImportedStep(step, log.line, _details(step, log), _files_of(log), log.threads) for step, log in logs.items()
         ],
         rows={name: columns for name, columns in rows.items() if columns},
-        columns={"ops": _OpsOfSteps(with_seconds)} if with_seconds else {},
-        resolution_s=1.0 if with_seconds else None,
+        columns=columns,
+        resolution_s=1.0 if columns else None,
         settings=first.options if len({log.options for log in logs.values()}) == 1 else "",
         host={"logical_cpus": str(cpus.pop())} if len(cpus) == 1 else {},
-        missing=_missing(bool(with_seconds), {name for log in logs.values() for name in log.intervals.lacks}),
-        workload=_described(logs),
+        missing={
+            **_missing(bool(with_seconds), {name for log in logs.values() for name in log.intervals.lacks}),
+            **(missing_figures([one.readings for one in read]) if read else {}),
+        },
+        workload=_described(logs, bool(read)),
         error=next(iter(failed.values()), None),
         failed_step=next(iter(failed), None),
         warnings=said,
         private=True,
     )
+
+
+def _files_of(log: _Log) -> list[str]:
+    """The files that a step is read from."""
+    return [log.file, *log.sidecars.files, *([log.metrics] if log.metrics else [])]
 
 
 class _OpsOfSteps(Sequence[Columns]):
@@ -965,7 +1030,7 @@ def _chosen_test(step: str, log: _Log, options: Mapping[str, int | str]) -> dict
     return {**one.resolved(), **script, "rate": log.header.get("rate") or None}
 
 
-def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:
+def _described(logs: Mapping[str, _Log], has_metrics: bool) -> dict[str, Any]:
     """What all steps of a run have in common, as far as the logs say it."""
     options: dict[str, Any] = {
         "clients": 1,
@@ -975,8 +1040,11 @@ def _described(logs: Mapping[str, _Log]) -> dict[str, Any]:
     versions = {log.version for log in logs.values()}
     if len(versions) == 1 and None not in versions:
         options["program"] = {"name": "sysbench", "version": f"sysbench {versions.pop()}"}
-    if assumptions := list(dict.fromkeys(one for log in logs.values() for one in log.sidecars.assumptions())):
-        options["assumptions"] = assumptions
+    assumptions = dict.fromkeys(one for log in logs.values() for one in log.sidecars.assumptions())
+    if has_metrics:
+        assumptions[FIRST_READING] = None
+    if assumptions:
+        options["assumptions"] = list(assumptions)
     for name in ("rand-type", "db-ps-mode"):
         values = {log.command.settings.get(name) if log.command else None for log in logs.values()}
         if len(values) == 1 and None not in values:

@@ -29,7 +29,8 @@ from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.verify import verify
 from tests.command import ibench, refused
-from tests.importers.host_text import iostat, vmstat
+from tests.importers.host_text import dstat, iostat, mpstat, vmstat
+from tests.importers.metric_tables import table
 from tests.importers.rows import remarks, rows_of
 from tests.importers.sysbench_logs import (
     COMMAND,
@@ -688,6 +689,60 @@ def test_samples_of_iostat_and_vmstat_next_to_a_log_are_its_costs(workspace: Wor
     manifest = read_manifest(workspace.run_dir(result.run_ids[0]))
     assert "samples of iostat and vmstat are of whole seconds" in manifest.workload["assumptions"][0]
     assert manifest.host["logical_cpus"] == "2"
+
+
+def test_metrics_of_the_server_next_to_a_log_have_their_real_times(workspace: Workspace, tmp_path: Path) -> None:
+    """T is 3.0011 s: readings of 4.2 s go on for a second longer, and those of another time are left out."""
+    texts = {
+        f"mysql/8.4.8/run1_Tier2G_RW_{threads}th.{kind}.txt": text
+        for threads in (4, 8, 16)
+        for kind, text in (
+            ("sysbench", log(command=None, threads=threads)),
+            ("innodb", table([10, 20, 15, 30, 40] if threads < 16 else [1] * 9)),
+            ("mpstat", mpstat([20, 40, 60], cpus=8)),
+            ("dstat", dstat([20, 40, 60])),
+        )
+    }
+    folder = folder_of(tmp_path / "theirs", texts)
+    result = import_file(folder, "others", "a report", workspace, setup="rw", test="oltp_read_write")
+    assert result.warnings == [
+        "mysql/8.4.8/run1_Tier2G_RW_16th.innodb.txt:1: its readings are of 8 s, its test is of 3 s: nothing says when "
+        "it began: it was left out"
+    ]
+    (run_dir,) = workspace.runs.iterdir()
+    assert verify(run_dir) == []
+    lake = reader.lake(workspace)
+    rates = reader.sql(
+        lake, "SELECT tick, round(t_s, 4) AS t_s, value, round(per_s, 3) AS per_s FROM counter_seconds "
+        "WHERE name = 'buffer_LRU_get_free_search' ORDER BY tick"
+    ).rows()  # fmt: skip
+    rate = round(100 / 1.05, 3)
+    assert rates == [
+        (0, 0.0, 0, None), (1, 1.05, 100, rate), (2, 2.1, 200, rate),
+        (3, 3.0011, 0, None), (4, 4.0511, 100, rate), (5, 5.1011, 200, rate),
+    ], "no difference from one step to the next"  # fmt: skip
+    lengths = reader.sql(lake, "SELECT history_list_length AS n FROM server_samples ORDER BY t_s")["n"].to_list()
+    assert lengths == [10, 20, 15, 10, 20, 15]
+    used = reader.sql(
+        lake, "SELECT step, sum(end_value) AS n FROM step_counters WHERE counter = 'cpu_user_s' GROUP BY 1"
+    )
+    assert used["n"].to_list() == pytest.approx([0.4 * 8 * 3] * 3), "of mpstat, and not of dstat, too"
+    manifest = read_manifest(run_dir)
+    assert "first reading" in manifest.workload["assumptions"][0]
+    assert manifest.null_reasons["server_samples.uptime_s"] == "the table of metrics does not have it"
+    stored = {path: path.read_bytes() for path in run_dir.rglob("*") if path.is_file()}
+    assert not [path for path, content in stored.items() if b"db7.example" in content]
+
+
+def test_metrics_of_an_import_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysbench, "_MOST_PACKED_BYTES", 10)
+    texts = {"a.sysbench.txt": BARE, "a.innodb.txt": table([1, 2, 3]), "b.innodb.txt": "nothing\n"}
+    (run,) = IMPORTER.runs(Source(folder_of(tmp_path / "theirs", texts)), ImportRequest("rw", "a.x", "oltp_read_write"))
+    assert not {"server_counters", "server_samples"} & run.columns.keys()
+    assert [said.partition(" ")[2] for said in remarks(run)] == [
+        "there are too many metrics before it: it was left out; import the logs in parts",
+        "it has no readings of metrics, or too many of them: it was left out",
+    ]
 
 
 def test_logs_of_sysbench_tpcc_are_steps_of_their_own(workspace: Workspace, tmp_path: Path) -> None:
