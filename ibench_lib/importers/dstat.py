@@ -37,7 +37,8 @@ _VALUE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([BkMGT]?)", re.ASCII)
 _UNITS = "BkMGT"
 _EPOCH = re.compile(r"\d{9,11}(?:\.\d{1,6})?", re.ASCII)
 _DATED = re.compile(r"\d\d-\d\d (\d\d:\d\d:\d\d)", re.ASCII)
-_LEAST_PCT, _MOST_PCT = 93, 102  # of all shares of a row: each of up to six is rounded down
+# Of all shares of a row: each of up to six is rounded down, and the interval is a little longer than dstat takes it.
+_LEAST_PCT, _MOST_PCT = 90, 102
 _DAY_S = 86_400
 
 Column = tuple[str, str]

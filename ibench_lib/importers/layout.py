@@ -28,6 +28,7 @@ _DBMS = re.compile(rf"(?:x\.|\d+[kmg]\.)?((?:{'|'.join(FAMILIES)})[-_]?\d[\w.-]*
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-_.]+[A-Za-z0-9]+)*", re.ASCII)
 _SIZE = re.compile(r"(?:[A-Za-z0-9.-]+_)?(?:(Tier\d+G(?:_[A-Za-z]+\d+)*)(?:[_.].*)?|(BP\d+)(?:\..*)?)", re.ASCII)
 _ENDINGS = re.compile(r"(?:\.pk\d+)?(?:\.(?:tar\.gz|tgz|tar|zip|gz))?$", re.ASCII)
+_OWN_BUILD = "custom-"
 _OF_HOSTS = {
     "com",
     "net",
@@ -79,7 +80,9 @@ def size_of(folders: Sequence[str], name: str) -> str | None:
 def server_of(folders: Sequence[str], name: str) -> str | None:
     """The dbms of a file in folders such as mysql/8.4.8 whose name says the size: mysql-8.4.8.Tier32G."""
     size = size_of(folders, name)
-    if size is None or len(folders) < 2 or folders[-2] not in FAMILIES or not _VERSION.fullmatch(folders[-1]):
+    if size is None or len(folders) < 2 or not _VERSION.fullmatch(folders[-1]):
+        return None
+    if folders[-2].removeprefix(_OWN_BUILD) not in FAMILIES:
         return None
     if folders[-1].rpartition(".")[2].lower() in _OF_HOSTS:
         return None

@@ -37,6 +37,8 @@ def test_the_innermost_such_folder_counts(folders: list[str], dbms: str | None) 
             "percona-server-8.4.8-8.Tier12G_Concur0",
         ),
         (["mariadb", "12.1.2-MariaDB-ubu2404"], "Tier2G.cnf.txt", "mariadb-12.1.2-MariaDB-ubu2404.Tier2G"),
+        (["custom-mysql", "9.7.0-er"], "Tier2G_RW_1th.sysbench.txt", "custom-mysql-9.7.0-er.Tier2G"),
+        (["custom-db7", "9.7.0"], "Tier2G_RW_1th.sysbench.txt", None),
         (["mysql", "8.4.8"], "run.log", None),
         (["db7", "8.4.8"], "Tier2G_RW_1th.sysbench.txt", None),
         (["mysql", "10.0.0.7.example.com"], "Tier2G_RW_1th.sysbench.txt", None),
