@@ -104,6 +104,17 @@ def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, t
     assert "tool-log: a log that begins with 'tool 1.0'" in expected
 
 
+def test_an_import_makes_no_question_known(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks which runs there are. All questions took 2 s of CPU, and a hundred logs take 4 s."""
+
+    def opened(*_: Any) -> None:
+        raise AssertionError("a whole lake was opened")
+
+    monkeypatch.setattr(reader, "lake", opened)
+    first = take(workspace, TABLE)
+    assert len(first.run_ids) == 1 and take(workspace, TABLE).already == first.run_ids
+
+
 def test_a_name_overrules_content(added: None, workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"others\.txt:1: no column 'setup'"):
         take(workspace, LOG, importer="published")
