@@ -7,9 +7,8 @@ import contextlib
 import itertools
 import json
 import os
-import re
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from ibench_lib.ask.shared import read_kept, shared, work_out
 from ibench_lib.store import catalogue, reader
 from ibench_lib.store.narrow import files_of, reading
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 VARIABLE = "IBENCH_ASK_AHEAD"
 """Names the file that lists the questions; a notebook outside of a post has none."""
-
-_KEPT = ("selected_runs", "rates_of_steps", "whole_seconds", "rated_seconds", "step_use", "resources")
-"""Macros of runs and steps that questions use again and again, each after those that it is made of: worked out once."""
 
 _LANES = 2
 """So many questions at once: DuckDB plans each on one core, and many of its operators have work for one core only."""
@@ -39,7 +36,7 @@ class Ahead:
     """Asks questions in threads, each on a connection of its own, and hands out each answer once.
 
     All are about the same runs and steps. So the connections read the files of these runs only (`reading`), and what
-    the questions use more than once (`_KEPT`) is kept for them.
+    the questions use more than once (`shared`) is kept for them.
     """
 
     def __init__(self, lake: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, dict[str, Any]]]) -> None:
@@ -47,7 +44,7 @@ class Ahead:
             name: (values, Future()) for name, values in questions
         }
         self._waiting = deque(self._planned.items())
-        self._shared = _shared([name for name, _ in questions])
+        self._shared = shared([name for name, _ in questions])
         self._lock, self._keeping, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
         runs: list[str] = next((values["runs"] for _, values in questions if "runs" in values), [])
         files = files_of(lake, runs)
@@ -130,34 +127,17 @@ class Ahead:
 
         Where no table can be made, questions use the macro itself.
         """
-        of_steps = "names" in catalogue.parameters_in_order(macro)
-        given, taken = ("$runs, $steps", "ids, names") if of_steps else ("$runs", "ids")
-        values = {"runs": runs, "steps": steps} if of_steps else {"runs": runs}
         if macro not in self._kept:
             with self._keeping:
                 if macro not in self._kept and not self._stopped.is_set():
                     table = f"{self._place}.{macro}"
                     try:
-                        lane.execute(f"CREATE TABLE {table} AS FROM {macro}({given})", values)
+                        work_out(lane, macro, table, runs, steps)
                         self._kept[macro] = table
                     except duckdb.Error:
                         self._kept[macro] = None
         if (kept := self._kept.get(macro)) is not None:
-            lane.execute(f"CREATE TEMP MACRO {macro}({taken}) AS TABLE FROM {kept}")
-
-
-def _shared(questions: Sequence[str]) -> dict[str, list[str]]:
-    """Those of `_KEPT` that each question uses, and that it or another uses once more."""
-    uses = {name: _uses_of(name) for name in questions}
-    often = [macro for macro in _KEPT if sum(of[macro] for of in uses.values()) > 1]
-    return {name: [macro for macro in often if of[macro]] for name, of in uses.items()}
-
-
-def _uses_of(question: str) -> Counter[str]:
-    """How often the texts that a question is made from name each of `_KEPT`."""
-    text = catalogue.question_text(question)
-    texts = (text, *catalogue.building_blocks(text).values())
-    return Counter(name for one in texts for name in re.findall(rf"\b({'|'.join(_KEPT)})\(", one))
+            read_kept(lane, macro, kept)
 
 
 def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Ahead | None:

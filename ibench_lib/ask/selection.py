@@ -115,10 +115,18 @@ class Selection:
         """The sentence for an empty answer: `said`, unless there is no run at all."""
         return said if self.run_ids else "There is no run yet."
 
+    def _given_for(self, name: str) -> dict[str, Any]:
+        """Those of the parameters of a question that a selection has."""
+        wanted = catalogue.parameters_of(name)
+        return {key: value for key, value in self._own.items() if key in wanted}
+
+    def remember(self, name: str, answer: pl.DataFrame) -> None:
+        """Let `ask` give this answer, which somebody has worked out in another way, for the question of that name."""
+        self.known.answers[name, repr(self._given_for(name))] = answer
+
     def ask(self, name: str, **others: Any) -> pl.DataFrame:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
-        wanted = catalogue.parameters_of(name)
-        values = {key: value for key, value in self._own.items() if key in wanted} | others
+        values = self._given_for(name) | others
         earlier = [one for one in self.asked if (one.question, one.parameters) == (name, values)]
         if earlier:
             return earlier[0].answer

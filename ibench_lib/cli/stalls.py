@@ -45,6 +45,7 @@ def stalls(
     [bold]Example:[/] ibench stalls --step l.i1
     """
     # Imported here, so that other commands do not wait for polars and all that draws.
+    from ibench_lib.ask.dips import ask_dips
     from ibench_lib.ask.selection import choose, measured_experiment
     from ibench_lib.show.dips.sentences import dip_statements
     from ibench_lib.show.dips.tables import cause_text, evidence_text, when
@@ -52,8 +53,10 @@ def stalls(
     lake = reader.lake()
     experiment = "" if run_ids else measured_experiment(lake)
     post = choose(lake, experiment, runs=of_lake(lake, run_ids or ()), steps=step or ())
+    for_programs = as_json or form is TextOrJson.json
+    ask_dips(post, *([] if for_programs else ["steadiness"]))
     dips = post.ask("dips")
-    if as_json or form is TextOrJson.json:
+    if for_programs:
         sys.stdout.write(json.dumps(dips.to_dicts(), indent=1) + "\n")
         print_problems(lake)
         return

@@ -85,6 +85,11 @@ def files_of(lake: duckdb.DuckDBPyConnection, runs: Collection[str]) -> Files:
 def reading(lake: duckdb.DuckDBPyConnection, files: Files) -> duckdb.DuckDBPyConnection:
     """Another connection to a lake, whose views read some files only (`narrowed`)."""
     connection = lake.cursor()
+    read_only(connection, files)
+    return connection
+
+
+def read_only(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
+    """Let the views of a connection read these files, and no others, from now on."""
     for variable, paths in files:
         connection.execute(f"SET VARIABLE {variable} = $1::VARCHAR[]", [paths])
-    return connection

@@ -9,9 +9,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ibench_lib.ask.ahead import _KEPT, VARIABLE, Ahead, begun_ahead
+from ibench_lib.ask.ahead import VARIABLE, Ahead, begun_ahead
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
+from ibench_lib.ask.shared import KEPT
 from ibench_lib.store import catalogue, reader
 from tests.shared import lake_of
 from tests.synthetic import Run
@@ -61,7 +62,7 @@ def test_what_several_questions_begin_with_is_worked_out_once_and_changes_no_ans
     plain = {name: reader.question(lake, name, **values) for name in names}
     ahead = Ahead(lake, [(name, values) for name in names])
     until(lambda: answered(ahead), "all were asked")
-    assert ahead._kept == {macro: f"{ahead._place}.{macro}" for macro in _KEPT}
+    assert ahead._kept == {macro: f"{ahead._place}.{macro}" for macro in KEPT}
     for name, answer in plain.items():
         found = ahead.take(name, values)
         assert found is not None and found.equals(answer)

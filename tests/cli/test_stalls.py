@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
+import duckdb
+import polars as pl
 import pytest
 
 from ibench_lib.cli import stalls
@@ -38,6 +41,25 @@ def test_programs_get_every_dip_with_its_evidence(workspace: Workspace) -> None:
     (dip,) = json.loads(done.stdout)
     assert (dip["run_id"], dip["cause"], dip["points"], dip["from_s"]) == (SLOW.run_id, "free_pages", 5, 9)
     assert dip["evidence"] == ["threads waited for a free page", "at most 1 % of the buffer pool was free"]
+
+
+@pytest.mark.slow
+def test_each_question_about_seconds_is_asked_once_and_only_what_is_printed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_runs(workspace, SLOW)
+    asked: list[str] = []
+    question = reader.question
+
+    def noted(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
+        asked.append(name)
+        return question(connection, name, **parameters)
+
+    monkeypatch.setattr(reader, "question", noted)
+    for options, about_seconds in (((), ["dips", "steadiness"]), (("--json",), ["dips"])):
+        assert ibench(workspace, "stalls", *options).returncode == 0
+        assert sorted(name for name in asked if name in ("dips", "steadiness")) == about_seconds
+        asked.clear()
 
 
 @pytest.mark.slow
