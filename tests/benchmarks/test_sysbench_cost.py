@@ -16,6 +16,7 @@ def test_the_wrapper_is_charged_for_its_reader_and_ratios_are_taken_within_a_rou
     writes = [(Figures(50, 1.0, 1.0), Figures(50, 1.0, 1.0))] * 3
     text = sysbench_cost.report({NULL: null, BUSY: busy, TESTS[0]: points, TESTS[1]: writes}, "mariadb 10.11", 10.0)
     assert "| 1.30 (1.20 to 1.50) | 1.00 (1.00 to 1.00) | +0.30 (+0.20 to +0.50) | <= 0.5 |" in text
-    assert "| 0.998 (0.996 to 0.999) | >= 0.99 |" in text
-    assert "| 1.000 (0.990 to 1.010) | >= 0.99 |" in text
+    # t of two degrees of freedom is 4.303, and the deviation of 0.99, 1 and 1.01 is 0.01.
+    assert "| 0.998 [0.994, 1.001] | >= 0.99 |" in text
+    assert "| 1.000 [0.975, 1.025] | >= 0.99 |" in text
     assert text.splitlines()[-1].startswith(f"| {TESTS[1]} over {TESTS[0]} | 0.050 (0.050 to 0.051) |")
