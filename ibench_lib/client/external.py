@@ -98,6 +98,8 @@ class Target:
 
     `option_file` is a file in the format of the server's own clients that only this user can read. It has all of this
     and the password. It exists as long as the client does, and on no disk. None: the driver makes no such file.
+    `listener_user` is the number of the user whose process has to listen on `socket`, where nothing else proves what
+    the server is (`Address.listener`).
     """
 
     database: str
@@ -109,6 +111,7 @@ class Target:
     certificate: str | None = None
     password: str = field(default="", repr=False)
     option_file: str | None = None
+    listener_user: int | None = None
 
 
 class Lines:
@@ -501,6 +504,7 @@ def target(driver: str, address: Mapping[str, Any], database: str) -> Target:
         certificate=ssl.get("ca"),
         password=address.get("password", ""),
         option_file=option_file(driver, address, database),
+        listener_user=(address.get("listener") or {}).get("user"),
     )
 
 

@@ -6,7 +6,10 @@ from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError
 from ibench_lib.runner.connections import Demand, require_configured
 from ibench_lib.servers.accepts import check, require_plugins
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.server import AnyBuild
+
+_SOCKET = "socket"
 
 
 def fit(
@@ -20,8 +23,7 @@ def fit(
     ------
     ConfigError : the server does not know an option or refuses a value.
     BuildNotFound : it lacks a plugin that the engine needs.
-    ExperimentError : a remote server is not reached in the way that the workload says, or the server accepts too few
-        connections.
+    ExperimentError : the server is not reached in the way that the workload says, or accepts too few connections.
     """
     if build.transport is not None and transport != build.transport:
         raise ExperimentError(
@@ -30,6 +32,12 @@ def fit(
         )
     if build.local is None:
         return []  # it has the plugins and the configuration that it has
+    if transport != _SOCKET and flavour_of(build).only_by_socket(build.release):
+        raise ExperimentError(
+            f"build {build.label} ({build.flavour} {build.version}) can be reached by its socket only, not by the "
+            f"workload's transport {transport}: it cannot prove its identity to clients",
+            hint=f"write `transport: {_SOCKET}` into the workload",
+        )
     skipped = check(build.local, config, require_plugins(build.local, engine))
     if needed is not None:
         require_configured(build, config, needed)

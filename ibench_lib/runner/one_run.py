@@ -282,7 +282,7 @@ class OneRun:
     def _settle(self, step: Step, address: dict[str, Any]) -> None:
         timeout_s = self.options.statement_timeout_s
         with self._connected(address, f"settling before step {step.name}") as connection:
-            settling = flavour_of(self.server.build).settling
+            settling = flavour_of(self.server.build).settling(self.server.build.release)
             actions = settle(connection, settling, self._tables, timeout_s, self._reset_binary_log(), step.settle_s)
         self.manifest.settle += [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
 

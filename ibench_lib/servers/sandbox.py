@@ -21,7 +21,7 @@ from ibench_lib.base.wording import ending
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import IbenchError, RunFailed, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.account import Account, unprivileged
-from ibench_lib.servers.address import LOOPBACK, Address
+from ibench_lib.servers.address import LOOPBACK, Address, Listener
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
 from ibench_lib.servers.datadir import copy_datadir, fresh_datadir, move_files, write_through
@@ -340,10 +340,23 @@ class Sandbox:
             start_new_session=True,  # Ctrl-C at the terminal is for the runner alone
         )
         certificate = str(place.certificate) if place.certificate else None
-        self._address = Address(str(place.socket), self._flavour.superuser, password, place.port, certificate)
+        self._address = Address(
+            str(place.socket),
+            self._flavour.superuser,
+            password,
+            place.port,
+            certificate,
+            listener=self._listener(self.process.pid),
+        )
         self._wait_until_it_answers(self._address)
         place.init_file.unlink()
         return self._address
+
+    def _listener(self, pid: int) -> Listener | None:
+        """The process that has to listen on the socket, if clients are to be certain of it by that alone."""
+        if not self._flavour.only_by_socket(self.build.release):
+            return None
+        return Listener(pid, os.geteuid() if self._account is None else self._account.user)
 
     def _wait_until_it_answers(self, address: Address) -> None:
         assert self.process is not None

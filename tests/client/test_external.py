@@ -261,7 +261,12 @@ def test_the_password_is_in_a_file_that_only_this_user_reads_and_that_is_on_no_d
         ["my_print_defaults", f"--defaults-file={path}", "client"], capture_output=True, text=True, check=True
     )
     assert '--password=a"b\\c#' in said.stdout.splitlines() and "--socket=/tmp/s" in said.stdout.splitlines()
-    assert 'a"b' not in repr(target)
+    assert 'a"b' not in repr(target) and target.listener_user is None
+
+
+def test_a_program_is_told_whose_server_has_to_listen() -> None:
+    address = {"unix_socket": "/tmp/s", "user": "u", "listener": {"process": 17, "user": 65534}}
+    assert external.target("ibench_lib.families.postgres.driver", address, "ibench").listener_user == 65534
 
 
 class Endless(Script):

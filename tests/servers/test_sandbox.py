@@ -18,6 +18,7 @@ import pytest
 
 from ibench_lib.errors import RunFailed, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers import sandbox as sandboxes
+from ibench_lib.servers.address import Listener
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.sandbox_directory import sweep
@@ -270,3 +271,12 @@ def test_a_server_goes_on_with_a_copy_of_its_files_unless_it_did_not_shut_down_c
         assert not box.alive()
     assert not box.directory.exists()
     assert (kept / "ibdata1").exists(), "the copy's origin is not the sandbox's to remove"
+
+
+@pytest.mark.parametrize(("version", "known"), [("9.6.24", True), ("15.18", False)])
+def test_who_listens_is_said_of_a_server_that_cannot_prove_its_identity(
+    tmp_path: Path, version: str, known: bool
+) -> None:
+    build = Build("pg", "postgres", version, tmp_path, (str(tmp_path / "postgres"),), "test")
+    listener = Sandbox(build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log")._listener(17)
+    assert listener == (Listener(process=17, user=os.geteuid()) if known else None)

@@ -235,8 +235,6 @@ class MySQLFamily(Flavour):
     root_options: tuple[str, ...] | None = ("--user=root",)
     superuser = "root"
     small: tuple[Option, ...] = (Option("innodb_buffer_pool_size", "32M", "inspection"),)
-    clean_stop: tuple[str, ...] = ("SET GLOBAL innodb_fast_shutdown = 0",)
-    settling = SETTLING
     places = PLACES
     create_database = "CREATE DATABASE {name}"
     drop_database = "DROP DATABASE {name}"
@@ -376,6 +374,15 @@ class MySQLFamily(Flavour):
 
     def caches_in(self, variables: Mapping[str, str]) -> list[str]:
         return [variables.get(_POOL_LIST_NAMED, _POOL_LIST)]
+
+    def only_by_socket(self, release: Release) -> bool:
+        return False
+
+    def clean_stop(self, release: Release) -> tuple[str, ...]:
+        return ("SET GLOBAL innodb_fast_shutdown = 0",)
+
+    def settling(self, release: Release) -> Settling:
+        return SETTLING
 
     def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:
         return figure_places.history_list_length(address, self.places)

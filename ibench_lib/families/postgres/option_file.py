@@ -57,10 +57,10 @@ class PostgresConf:
         return found
 
     def line(self, key: str, value: str | None) -> str:
-        """Quoted where that is needed; a size without a unit is in bytes."""
+        """Quoted where that is needed; a size without a unit is in bytes, of which servers before 11 know none."""
         name, text = key.removeprefix(_LOOSE), "on" if value is None else value
         if name in SIZES and re.fullmatch("[1-9][0-9]*", text):
-            text = f"{text}B"
+            text = f"{text}B" if int(text) % 1024 else f"{int(text) // 1024}kB"
         if not re.fullmatch(r"[\w.+-]+", text):
             text = "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
         return f"{name} = {text}"

@@ -27,8 +27,10 @@ _HEAD = struct.Struct("<iiQQI4xQQQ")
 _HEAD_MAGIC = 679834894
 # The list: magic, entries, room; then an entry for each file: its number, and how many processes use it.
 _LIST, _LIST_MAGIC = struct.Struct("<III4x"), 0x9A503D32
-_ENTRY_BYTES = {12: 24, 13: 24}
+_ENTRY_BYTES = {9: 8, 12: 24, 13: 24}
 _ENTRY_BYTES_SINCE_14 = 40
+_ENTRIES_AT = {9: 12}
+"""Where the entries begin: behind what is unused, which the small ones of 9.6 do not need."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def _files_of(datadir: Path, number: int) -> Iterator[Path]:
     magic, entries, room = _LIST.unpack_from(data)
     if magic == _LIST_MAGIC and entries <= room:
         for place in range(entries):
-            at = _LIST.size + place * _ENTRY_BYTES.get(version, _ENTRY_BYTES_SINCE_14)
+            at = _ENTRIES_AT.get(version, _LIST.size) + place * _ENTRY_BYTES.get(version, _ENTRY_BYTES_SINCE_14)
             other, users = struct.unpack_from("<II", data, at)
             path = _owned(other, home.st_uid) if users else None
             if path is not None and path != listing:

@@ -23,7 +23,7 @@ TEXT: Final = b"Q"
 
 _PROTOCOL, _TLS_REQUEST = 196608, 80877103
 _CONNECT_S = 10.0
-_OK, _CLEARTEXT, _SASL, _SASL_CONTINUE, _SASL_FINAL = 0, 3, 10, 11, 12
+_OK, _CLEARTEXT, _MD5, _SASL, _SASL_CONTINUE, _SASL_FINAL = 0, 3, 5, 10, 11, 12
 _MECHANISM = b"SCRAM-SHA-256"
 _CHUNK = 1 << 16
 _MOST_BYTES = 1 << 30
@@ -39,6 +39,9 @@ _PASSED = frozenset(b"NSAK123nst")
 _SILENT = (BlockingIOError, TimeoutError)
 _UNASKED = frozenset(b"NSAE")
 """What a server may send at any time: notices, changed settings, and why it ends the connection."""
+
+_PEER = struct.Struct("3i")
+"""What SO_PEERCRED has: process, user and group."""
 
 _head = struct.Struct(">BI").unpack_from
 _unsigned16, _signed32 = struct.Struct(">H").unpack_from, struct.Struct(">i").unpack_from
@@ -62,7 +65,8 @@ class Wire:
     Parameters
     ----------
     address : `unix_socket`, or `host` and `port`, and `ssl` with the path of a CA's certificate for TLS; `user`,
-        `password`.
+        `password`. `listener`, with the numbers of a `process` and of its `user`, is for a server before 10, whose
+        logins prove nothing of the server: nothing is sent unless this process listens on the socket.
     database : the database, by default the one that every server has.
     timeout_s : how long the server may be silent.
     """
@@ -76,7 +80,8 @@ class Wire:
             self._socket = _connected(address)
             self._is_tls = isinstance(self._socket, ssl.SSLSocket)
             try:
-                self._log_in(str(address["user"]), str(address["password"]), database or "postgres")
+                is_known = "unix_socket" in address and address.get("listener") is not None
+                self._log_in(str(address["user"]), str(address["password"]), database or "postgres", is_known)
             except BaseException:
                 self._socket.close()
                 raise
@@ -220,7 +225,8 @@ class Wire:
             raise error
         return self._rows if self._fetch else self._total
 
-    def _log_in(self, user: str, password: str, database: str) -> None:
+    def _log_in(self, user: str, password: str, database: str, is_known: bool) -> None:
+        """`is_known`: the kernel has said that it is our server, which then need not prove it."""
         words = {"user": user, "database": database, "client_encoding": "UTF8", "application_name": "ibench"}
         content = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
         self._socket.sendall(struct.pack(">II", len(content) + 8, _PROTOCOL) + content)
@@ -239,6 +245,14 @@ class Wire:
             wanted = _number(said)
             if wanted == _CLEARTEXT and scram is None:
                 self._socket.sendall(message(b"p", password.encode() + b"\0"))
+            elif wanted == _MD5 and is_known:
+                self._socket.sendall(message(b"p", md5_of(user, password, said[4:]) + b"\0"))
+            elif wanted == _MD5:
+                raise StatementError(
+                    "28000",
+                    "the server asks for an MD5 hash of the password, and proves nothing of itself: only a server that "
+                    "ibench starts may do so",
+                )
             elif wanted == _SASL and _MECHANISM in said[4:].split(b"\0"):
                 scram, proven = Scram(password), False
                 first = scram.first()
@@ -274,6 +288,12 @@ def _number(said: bytes) -> int:
     if len(said) < 4:
         raise ConnectionLost("what answers is no PostgreSQL server")
     return int.from_bytes(said[:4], "big")
+
+
+def md5_of(user: str, password: str, salt: bytes) -> bytes:
+    """The answer to a server before 10, which knows `md5` of password and user."""
+    kept = hashlib.md5((password + user).encode(), usedforsecurity=False).hexdigest()
+    return b"md5" + hashlib.md5(kept.encode() + salt, usedforsecurity=False).hexdigest().encode()
 
 
 class Scram:
@@ -366,6 +386,8 @@ def _connected(address: Mapping[str, Any]) -> socket.socket:
         plain = socket.socket(socket.AF_UNIX)
         plain.settimeout(_CONNECT_S)
         plain.connect(address["unix_socket"])
+        if (listener := address.get("listener")) is not None:
+            _require_listener(plain, listener)
         return plain
     host, port = str(address["host"]), int(address["port"])
     connected = socket.create_connection((host, port), _CONNECT_S)
@@ -378,6 +400,17 @@ def _connected(address: Mapping[str, Any]) -> socket.socket:
         connected.close()
         raise ConnectionLost("the server has no TLS")
     return ssl.create_default_context(cafile=certificate).wrap_socket(connected, server_hostname=host)
+
+
+def _require_listener(connected: socket.socket, listener: Mapping[str, int]) -> None:
+    """Close a socket behind which another process or user listens than it should. Raises ConnectionLost.
+
+    The kernel has noted both when the process began to listen: neither can be forged.
+    """
+    process, user, _ = _PEER.unpack(connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    if (process, user) != (listener["process"], listener["user"]):
+        connected.close()
+        raise ConnectionLost(f"not our server: process {process} of user {user} listens on its socket")
 
 
 def _hmac(key: bytes, text: bytes) -> bytes:

@@ -22,7 +22,8 @@ from ibench_lib.runner.snapshot.key import load_settings
 from ibench_lib.runner.snapshot.sharing import LoadSettings
 from ibench_lib.runner.space import needed_bytes
 from ibench_lib.servers.address import Address
-from ibench_lib.servers.flavours.flavour import Flavour, flavour_of
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.server import LocalServer
 from ibench_lib.store.manifest import Manifest, SnapshotCopy, SnapshotRecord
 from ibench_lib.workloads.workload import Step
@@ -71,7 +72,7 @@ class RunSnapshot:
         last = self.loaded[-1].name
         where = f"run {manifest.run_id}, snapshot after step {last}"
         timeout_s = self._timeout_s
-        _ask_for_full_shutdown(flavour, address, database, where, timeout_s)
+        _ask_for_full_shutdown(server.build, address, database, where, timeout_s)
         try:
             shutdown_s = server.stop(timeout_s)
         except RunFailed as error:
@@ -123,14 +124,13 @@ def snapshot_bytes(experiment: LoadedExperiment, planned: PlannedCell, loaded: S
     return needed_bytes(planned.build, planned.config, tables_bytes) if loaded else 0
 
 
-def _ask_for_full_shutdown(
-    flavour: Flavour, address: dict[str, Any], database: str, where: str, timeout_s: float
-) -> None:
+def _ask_for_full_shutdown(build: Build, address: dict[str, Any], database: str, where: str, timeout_s: float) -> None:
     """No purge debt, no buffered changes, no redo to apply: a server with other settings can take the files up."""
+    flavour = flavour_of(build)
     try:
         connection = connect(flavour.driver, address, database, timeout_s)
         try:
-            for statement in flavour.clean_stop:
+            for statement in flavour.clean_stop(build.release):
                 connection.query(statement)
         finally:
             connection.close()

@@ -146,6 +146,12 @@ class Program(Protocol):
     superuser: str
     """The account that `accounts` makes."""
 
+    def only_by_socket(self, release: Release) -> bool:
+        """Whether clients may reach a sandbox by its socket only, because its release cannot prove its identity.
+
+        A client then has the kernel say that the sandbox's own process listens on the socket (`Address.listener`).
+        """
+
     def version_in(self, words: str) -> str | None:
         """The version in what the binary prints, None where it is no server of this flavour."""
 
@@ -244,9 +250,6 @@ class ServerControl(Protocol):
 
     family: str
     """The folder of `ibench_lib/families/`, or the entry point, that it is in."""
-    clean_stop: tuple[str, ...]
-    """Statements in a run's database after which the next shutdown leaves nothing to purge, merge, flush or recover."""
-    settling: Settling
     places: FigurePlaces
     create_database: str
     """The statement that makes a database (`{name}`)."""
@@ -262,6 +265,12 @@ class ServerControl(Protocol):
     """Where a remote server listens, if nothing else is said."""
     driver: str
     """The module by which clients reach it (`client/driver.py`)."""
+
+    def clean_stop(self, release: Release) -> tuple[str, ...]:
+        """Statements in a run's database after which a shutdown leaves nothing to purge, merge, flush or recover."""
+
+    def settling(self, release: Release) -> Settling:
+        """How it settles a database between writes and queries."""
 
     def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:
         """The length of InnoDB's history list now, on a fresh connection; None and the reason if that is not known."""

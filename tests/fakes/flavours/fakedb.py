@@ -76,10 +76,6 @@ class FakeDB:
     root_options: tuple[str, ...] | None = ("--user=root",)
     superuser = "root"
     small: tuple[Option, ...] = (Option("page_cache", "32M", "inspection"),)
-    clean_stop: tuple[str, ...] = ("SET GLOBAL innodb_fast_shutdown = 0", "SET GLOBAL general_log = OFF")
-    settling = Settling(
-        table="CHECK TABLE {table} QUICK", hastened=(), dirty="SELECT 0, 7", data="SELECT 0, 800", column=1
-    )
     places = FigurePlaces({"questions": (("status", "Questions"),)})
     create_database = "CREATE DATABASE {name}"
     drop_database = "DROP DATABASE {name}"
@@ -91,6 +87,17 @@ class FakeDB:
     connection_limit = "seats"
     port = 4200
     driver = "ibench_lib.client.mysql.connection"
+
+    def only_by_socket(self, release: Release) -> bool:
+        return False
+
+    def clean_stop(self, release: Release) -> tuple[str, ...]:
+        return "SET GLOBAL innodb_fast_shutdown = 0", "SET GLOBAL general_log = OFF"
+
+    def settling(self, release: Release) -> Settling:
+        return Settling(
+            table="CHECK TABLE {table} QUICK", hastened=(), dirty="SELECT 0, 7", data="SELECT 0, 800", column=1
+        )
 
     def version_in(self, words: str) -> str | None:
         match = re.search(r"FakeDB (\S+)", words)

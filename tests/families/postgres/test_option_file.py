@@ -29,7 +29,8 @@ def test_a_file_is_read_and_written() -> None:
     assert "io_method = worker\n" in text, "servers know no loose_"
     again = POSTGRES_CONF.parse(text, "b.conf", None, "")
     assert [line.value for line in again] == [line.value for line in lines]
-    assert POSTGRES_CONF.line("shared_buffers", "25165824") == "shared_buffers = 25165824B"
+    assert POSTGRES_CONF.line("shared_buffers", "25165824") == "shared_buffers = 24576kB", "9.6 knows no B"
+    assert POSTGRES_CONF.line("shared_buffers", "25165825") == "shared_buffers = 25165825B"
 
 
 @pytest.mark.parametrize(

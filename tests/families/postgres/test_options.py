@@ -37,7 +37,7 @@ def test_a_configuration_shrinks_with_its_scale_and_is_checked_before_anything_s
     rules = rules_of(postgres)
     config = resolve(["cx10a"], rules, 0.01)
     assert config.value("shared_buffers") == str(235 << 20)
-    assert "shared_buffers = 246415360B " in config.render() and "scaled from 23GB" in config.render()
+    assert "shared_buffers = 240640kB " in config.render() and "scaled from 23GB" in config.render()
     assert check(postgres, config) == [] and config.value("wal_sync_method") == "fdatasync"
     (tmp_path / "wrong.postgres.conf").write_text("shared_bufers = 24MB\n")
     with pytest.raises(ConfigError) as caught:

@@ -59,11 +59,11 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def named(datadir: Path, key: int, number: int, pid: int | None = None) -> None:
+def named(datadir: Path, key: int, number: int, pid: int | None = None, version: str = "15") -> None:
     """postmaster.pid as a server writes it."""
     lines = [os.getpid() if pid is None else pid, datadir, 1, 5432, "/tmp", "", f" {key:9d} {number:9d}", "ready   "]
     (datadir / "postmaster.pid").write_text("\n".join(map(str, lines)) + "\n")
-    (datadir / "PG_VERSION").write_text("15\n")
+    (datadir / "PG_VERSION").write_text(f"{version}\n")
 
 
 def left(segment: tuple[int, int]) -> bool:
@@ -75,6 +75,15 @@ def test_a_segment_and_the_files_that_its_list_names_go(tmp_path: Path, segment:
     named(tmp_path / "datadir", key, number)
     free(tmp_path / "datadir")
     assert not left(segment)
+    assert {path.name for path in files.iterdir()} == {"PostgreSQL.8", "PostgreSQL.77"}
+
+
+def test_the_list_of_9_6_has_smaller_entries(tmp_path: Path, segment: tuple[int, int], files: Path) -> None:
+    number, key = segment
+    named(tmp_path / "datadir", key, number, version="9.6")
+    entries = b"".join(struct.pack("<II", number, users) for number, users in ((7, 2), (8, 0), (9, 2)))
+    (files / "PostgreSQL.4000000001").write_bytes(struct.pack("<III", 0x9A503D32, 3, 64) + entries)
+    free(tmp_path / "datadir")
     assert {path.name for path in files.iterdir()} == {"PostgreSQL.8", "PostgreSQL.77"}
 
 

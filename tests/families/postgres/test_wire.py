@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import threading
@@ -30,8 +31,18 @@ def error(code: str, text: str = "why") -> bytes:
 
 
 @contextmanager
-def served(folder: Path, *answers: bytes, opening: bytes = LOGGED_IN, pieces: int = 1 << 20) -> Iterator[Wire]:
-    """A connection to a server that answers each message in turn, then closes."""
+def served(
+    folder: Path,
+    *answers: bytes,
+    opening: bytes = LOGGED_IN,
+    pieces: int = 1 << 20,
+    known: dict[str, int] | None = None,
+    heard: list[bytes] | None = None,
+) -> Iterator[Wire]:
+    """A connection to a server that answers each message in turn, then closes. `heard` gets what it was sent.
+
+    `known` is who has to listen.
+    """
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(folder / "s"))
     listener.listen()
@@ -40,15 +51,18 @@ def served(folder: Path, *answers: bytes, opening: bytes = LOGGED_IN, pieces: in
         connected, _ = listener.accept()
         with connected:
             for answer in (opening, *answers):
-                if not connected.recv(1 << 16):
+                if not (said := connected.recv(1 << 16)):
                     return
+                if heard is not None:
+                    heard.append(said)
                 for start in range(0, len(answer), pieces):
                     connected.sendall(answer[start : start + pieces])
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        wire = Wire({"unix_socket": str(folder / "s"), "user": "u", "password": "p"}, None, 30.0)
+        address = {"unix_socket": str(folder / "s"), "user": "u", "password": "p", "listener": known}
+        wire = Wire(address, None, 30.0)
         yield wire
         wire.close()
     finally:
@@ -166,6 +180,41 @@ def test_a_server_that_cannot_prove_itself_is_not_talked_to(tmp_path: Path, answ
         served(tmp_path, *answers, opening=SASL),
     ):
         pass
+
+
+US = {"process": os.getpid(), "user": os.geteuid()}
+BY_MD5 = auth(5, b"salt")
+
+
+def test_the_server_of_a_sandbox_may_ask_for_md5_where_the_kernel_says_that_it_listens(tmp_path: Path) -> None:
+    heard: list[bytes] = []
+    with served(tmp_path, LOGGED_IN, INSERT_3, opening=BY_MD5, known=US, heard=heard) as wire:
+        assert answered(wire) == 3
+    # md5(md5("pu") + "salt"), as the server has it
+    assert heard[1] == message(b"p", b"md5c827f95590aef08f2d04ac5e8d94d9c3\0")
+
+
+@pytest.mark.parametrize("other", [{"process": 1}, {"user": os.geteuid() + 1}], ids=["process", "user"])
+def test_a_server_of_another_process_or_user_is_sent_nothing(tmp_path: Path, other: dict[str, int]) -> None:
+    heard: list[bytes] = []
+    said = f"not our server: process {os.getpid()} of user {os.geteuid()} listens on its socket"
+    with (
+        pytest.raises(ConnectionLost, match=said),
+        served(tmp_path, LOGGED_IN, opening=BY_MD5, known={**US, **other}, heard=heard),
+    ):
+        pass
+    assert heard == []
+
+
+def test_a_server_that_nobody_vouches_for_gets_no_hash_of_the_password(tmp_path: Path) -> None:
+    heard: list[bytes] = []
+    said = r"\(28000\) the server asks for an MD5 hash of the password, and proves nothing of itself"
+    with (
+        pytest.raises(StatementError, match=said),
+        served(tmp_path, LOGGED_IN, opening=BY_MD5, heard=heard),
+    ):
+        pass
+    assert len(heard) == 1, "who we are, and no answer"
 
 
 def test_rows_that_are_not_as_long_as_they_say_are_out_of_step(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from ibench_lib.families.postgres import options, shared_memory
 from ibench_lib.families.postgres.driver import Connection
 from ibench_lib.families.postgres.option_file import POSTGRES_CONF
 from ibench_lib.server_figures import FigurePlaces
+from ibench_lib.servers.build import release_of
 from ibench_lib.servers.flavours.flavour import (
     DEFAULT_ENGINE,
     Flavour,
@@ -36,6 +37,8 @@ _VERSION = re.compile(r"PostgreSQL\)?\s+(\d+[\w.]*)")
 _PORT = 5432
 _ASK_S = 10.0
 _LEAST_BUFFERS, _LEAST_WAL = 24 << 20, 32 << 20
+_HAS_SCRAM, _HAS_INDEX_CLEANUP = (10,), (12,)
+"""The first releases that do."""
 
 _DECIDED = """
     bonjour bonjour_name cluster_name config_file data_directory event_source external_pid_file hba_file ident_file
@@ -84,15 +87,6 @@ class PostgreSQL(Flavour):
     root_options: tuple[str, ...] | None = None
     superuser = "ibench"
     small: tuple[Option, ...] = (Option("shared_buffers", str(_LEAST_BUFFERS), "inspection"),)
-    clean_stop: tuple[str, ...] = ("VACUUM (ANALYZE, INDEX_CLEANUP ON)", "CHECKPOINT")
-    settling = Settling(
-        table="VACUUM (ANALYZE, INDEX_CLEANUP ON) {table}",
-        then=("CHECKPOINT",),
-        hastened=(),
-        dirty=None,
-        data=None,
-        column=0,
-    )
     places = FigurePlaces()
     create_database = "CREATE DATABASE {name}"
     drop_database = "DROP DATABASE {name}"
@@ -110,11 +104,19 @@ class PostgreSQL(Flavour):
         """None: it finds its files by where its binary is."""
         return []
 
+    def only_by_socket(self, release: Release) -> bool:
+        """Without SCRAM a server learns that the client knows the password, and proves nothing of itself."""
+        return release < _HAS_SCRAM
+
     def initialise_command(self, build: Build, my_cnf: Path, datadir: Path, user: Sequence[str]) -> list[str]:
-        """`initdb`, and then a `pg_hba.conf` that asks everybody for a password, by the socket and on the loopback."""
+        """`initdb`, and then a `pg_hba.conf` that asks everybody for a password, by the socket and on the loopback.
+
+        `-N` is `--no-sync`, which has another name in 9.6.
+        """
         program = [str(Path(build.command[-1]).parent / "initdb"), "-D", str(datadir), "-U", self.superuser]
-        initdb = shlex.join([*program, "-A", "reject", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"])
-        hba = "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n"
+        initdb = shlex.join([*program, "-A", "reject", "-E", "UTF8", "--locale=C", "-N"])
+        by_scram = "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n"
+        hba = "local all all md5\n" if self.only_by_socket(build.release) else by_scram
         file = shlex.quote(str(datadir / "pg_hba.conf"))
         return ["/bin/sh", "-ec", f"{initdb}\nprintf %s {shlex.quote(hba)} >{file}"]
 
@@ -205,8 +207,8 @@ class PostgreSQL(Flavour):
         return tuple(option for option in config.options if option.key == "max_wal_size")
 
     def reads_files_of(self, build: Build) -> str:
-        """Builds of one major version."""
-        return str(build.release[0])
+        """Builds of one major version, which before 10 had two numbers."""
+        return ".".join(map(str, build.release[: 1 if build.release >= (10,) else 2]))
 
     def leaves_nothing(self, name: str, build: Build) -> bool:
         return _RUNTIME.fullmatch(name) is not None
@@ -229,6 +231,19 @@ class PostgreSQL(Flavour):
     def caches_in(self, variables: Mapping[str, str]) -> list[str]:
         return []
 
+    def clean_stop(self, release: Release) -> tuple[str, ...]:
+        return _vacuum(release), "CHECKPOINT"
+
+    def settling(self, release: Release) -> Settling:
+        return Settling(
+            table=f"{_vacuum(release)} {{table}}",
+            then=("CHECKPOINT",),
+            hastened=(),
+            dirty=None,
+            data=None,
+            column=0,
+        )
+
     def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:
         return None, "PostgreSQL has no history list: old row versions stay in the tables until vacuum"
 
@@ -243,7 +258,14 @@ class PostgreSQL(Flavour):
         }
 
     def greeting(self, address: Mapping[str, Any], timeout_s: float) -> str:
-        return str(_asked(address, "SELECT version()", timeout_s)[0][0])
+        """Raises RunFailed for a release that cannot prove its identity, too: only a sandbox may have it."""
+        words = str(_asked(address, "SELECT version()", timeout_s)[0][0])
+        version = self.version_in(words)
+        if version is not None and self.only_by_socket(release_of(version)):
+            raise RunFailed(
+                f"PostgreSQL {version} cannot prove its identity: only a server that ibench starts may be older than 10"
+            )
+        return words
 
     def inspect(self, address: Mapping[str, Any]) -> Inspection:
         ((version, comment),) = _asked(address, "SELECT current_setting('server_version'), version()")
@@ -251,6 +273,11 @@ class PostgreSQL(Flavour):
 
     def reset_binary_log(self, build: Build, variables: Mapping[str, str]) -> str | None:
         return None
+
+
+def _vacuum(release: Release) -> str:
+    """The statement that removes all dead rows: since 12 a server may leave them in indexes unless it is told."""
+    return "VACUUM (ANALYZE, INDEX_CLEANUP ON)" if release >= _HAS_INDEX_CLEANUP else "VACUUM (ANALYZE)"
 
 
 def _asked(address: Mapping[str, Any], query: str, timeout_s: float = 60.0) -> list[tuple[str | None, ...]]:

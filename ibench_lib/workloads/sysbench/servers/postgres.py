@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 from pathlib import Path
 
@@ -41,7 +42,19 @@ def connection(target: Target) -> tuple[dict[str, object], dict[str, str | None]
     environment |= {"PGSSLMODE": "disable", "SYSBENCH_TEST_CHAR": "VARCHAR"}
     if target.certificate is not None:
         environment |= {"PGSSLMODE": "verify-full", "PGSSLROOTCERT": target.certificate}
+    if target.listener_user is not None:
+        environment["PGREQUIREPEER"] = _name_of(target.listener_user)
     return options, environment
+
+
+def _name_of(user: int) -> str:
+    """The name of a user of this machine, by which libpq knows whom a socket's server has to belong to."""
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        raise CannotDrive(
+            f"user {user}, whose the server is, has no name, which libpq needs to know the server by"
+        ) from None
 
 
 def _folder_and_port(socket: Path) -> tuple[str, int]:

@@ -54,8 +54,6 @@ class LineDB(Flavour):
     root_options: tuple[str, ...] | None = None
     superuser = "line"
     small: tuple[Option, ...] = (Option("cache_kb", "500", "inspection"),)
-    clean_stop: tuple[str, ...] = ()
-    settling = Settling(table="SELECT 'settled {table}'", hastened=(), dirty="SELECT 0", data="SELECT 1", column=0)
     places = FigurePlaces()
     create_database = "SELECT '{name} is the only one'"
     drop_database = "SELECT '{name} stays'"
@@ -64,6 +62,15 @@ class LineDB(Flavour):
     connection_limit = "seats"
     port = 7200
     driver = "tests.fakes.linedb.driver"
+
+    def only_by_socket(self, release: Release) -> bool:
+        return False
+
+    def clean_stop(self, release: Release) -> tuple[str, ...]:
+        return ()
+
+    def settling(self, release: Release) -> Settling:
+        return Settling(table="SELECT 'settled {table}'", hastened=(), dirty="SELECT 0", data="SELECT 1", column=0)
 
     def version_in(self, words: str) -> str | None:
         return words.split()[-1] if "LineDB" in words else None

@@ -14,6 +14,7 @@ import pytest
 from ibench_lib.client.driver import StatementError
 from ibench_lib.errors import BuildNotFound, HostUnfit, RunFailed, ServerStartError
 from ibench_lib.families.postgres.driver import Connection
+from ibench_lib.families.postgres.flavours import postgres
 from ibench_lib.families.postgres.flavours.postgres import FLAVOUR
 from ibench_lib.servers.accepts import require_plugins
 from ibench_lib.servers.build import Build
@@ -59,6 +60,35 @@ def test_what_is_not_its_own_is_refused() -> None:
     with pytest.raises(BuildNotFound, match=r"has no plugin rocksdb\.so, which `engine: rocksdb` needs"):
         require_plugins(BUILD, "rocksdb")
     assert FLAVOUR.leaves_nothing("max_wal_size", BUILD) and not FLAVOUR.leaves_nothing("wal_level", BUILD)
+
+
+def test_before_10_the_socket_alone_is_listened_on_and_md5_is_asked_for() -> None:
+    old = replace(BUILD, version="9.6.24")
+    script = FLAVOUR.initialise_command(old, BOX, BOX / "data", ())[-1]
+    assert "local all all md5\n" in script and "host" not in script and "scram" not in script
+    script = FLAVOUR.initialise_command(BUILD, BOX, BOX / "data", ())[-1]
+    assert "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n" in script and "md5" not in script
+    assert FLAVOUR.only_by_socket(old.release) and not FLAVOUR.only_by_socket((10, 23))
+
+
+@pytest.mark.parametrize(
+    ("version", "vacuum", "files"),
+    [("9.6.24", "VACUUM (ANALYZE)", "9.6"), ("12.22", "VACUUM (ANALYZE, INDEX_CLEANUP ON)", "12")],
+)
+def test_what_differs_between_releases(version: str, vacuum: str, files: str) -> None:
+    build = replace(BUILD, version=version)
+    assert FLAVOUR.settling(build.release).table == f"{vacuum} {{table}}"
+    assert FLAVOUR.clean_stop(build.release) == (vacuum, "CHECKPOINT")
+    assert FLAVOUR.reads_files_of(build) == files
+
+
+def test_a_server_elsewhere_that_is_older_than_10_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ["PostgreSQL 9.6.24 on x86_64-pc-linux-gnu", "PostgreSQL 10.23 on x86_64-pc-linux-gnu", "another server"]
+    monkeypatch.setattr(postgres, "_asked", lambda *_: [(said.pop(0),)])
+    with pytest.raises(RunFailed, match=r"^PostgreSQL 9\.6\.24 cannot prove its identity: only a server that ibench "):
+        FLAVOUR.greeting({}, 1.0)
+    assert FLAVOUR.greeting({}, 1.0).startswith("PostgreSQL 10.23")
+    assert FLAVOUR.greeting({}, 1.0) == "another server", "which nobody knows is said elsewhere"
 
 
 def test_a_server_on_path_is_never_the_build_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """How sysbench reaches PostgreSQL; the real one is in tests/families/postgres."""
 
 import os
+import pwd
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,14 @@ def test_a_server_that_is_reached_by_tls_has_to_prove_who_it_is() -> None:
     given, environment = postgres.connection(remote)
     assert (given["pgsql-host"], given["pgsql-port"]) == ("db.example.com", 5432)
     assert (environment["PGSSLMODE"], environment["PGSSLROOTCERT"]) == ("verify-full", "/etc/ca.pem")
+
+
+def test_a_server_that_cannot_prove_who_it_is_has_to_be_that_users() -> None:
+    target = Target(database="d", user="u", socket="/run/.s.PGSQL.5432", listener_user=os.getuid())
+    assert postgres.connection(target)[1]["PGREQUIREPEER"] == pwd.getpwuid(os.getuid()).pw_name
+    assert "PGREQUIREPEER" not in postgres.connection(replace(target, listener_user=None))[1]
+    with pytest.raises(CannotDrive, match=r"^user 4000000000, whose the server is, has no name"):
+        postgres.connection(replace(target, listener_user=4_000_000_000))
 
 
 @pytest.mark.parametrize("number", [0, 2], ids=["prepare", "test"])
