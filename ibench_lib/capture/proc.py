@@ -13,6 +13,7 @@ _PARENT = 1  # of /proc/<pid>/stat, from the field after the name
 _TITLE = re.compile(r"[\w.-]+: (?P<does>\S.*)")
 _FROM_WHERE = re.compile(r"[\[(]")
 _NUMBER = re.compile(r"\s*\d+$")
+_PROCESS = re.compile(r" process(?:\s.*)?$")
 _ATTEMPTS = 3
 
 
@@ -89,7 +90,8 @@ def with_all_of(pid: int, act: Callable[[list[int]], tuple[int, str]]) -> tuple[
 def role_of(pid: int, database: str) -> str | None:
     """What a process does by its own title, such as `postgres: autovacuum worker <database>`; None if it has none.
 
-    A process whose title says where its client is has the role `connections`.
+    A process whose title says where its client is has the role `connections`. Older servers write "process", and the
+    database, behind what a process of theirs does, which is left out.
     """
     try:
         with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
@@ -102,7 +104,8 @@ def role_of(pid: int, database: str) -> str | None:
     does = match["does"]
     if _FROM_WHERE.search(does):
         return "connections"
-    return _NUMBER.sub("", does.removesuffix(f" {database}")) or None
+    named = _PROCESS.sub("", does.removesuffix(f" {database}"))
+    return _NUMBER.sub("", named) or None
 
 
 @cache

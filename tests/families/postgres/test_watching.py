@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from ibench_lib.families.postgres.watching import NOT_OURS, Link
+from ibench_lib.families.postgres.driver import Connection
+from ibench_lib.families.postgres.watching import NOT_OURS, Link, catalogue_of
 from ibench_lib.servers.sandbox import Sandbox
 from tests.capture.scenes import scene
 from tests.families.postgres.boxes import connected
+
+
+@pytest.mark.parametrize(
+    ("columns", "log_end"), [(0, "pg_current_xlog_insert_location()"), (1, "pg_current_wal_insert_lsn()")]
+)
+def test_names_are_those_of_the_version_that_has_them(columns: int, log_end: str) -> None:
+    server = SimpleNamespace(scalar=lambda _query: columns)
+    found = catalogue_of(cast(Connection, server))
+    assert found.log_end == log_end and (found.lacks == {}) == bool(columns)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import CaptureTarget, Collector, Emit
 from ibench_lib.families.postgres.driver import Connection
-from ibench_lib.families.postgres.watching import NOT_OURS, Link
+from ibench_lib.families.postgres.watching import NOT_OURS, Link, catalogue_of
 from ibench_lib.server_figures import FIGURES
 
 _VIEWS = {
@@ -36,15 +36,14 @@ SELECT row_to_json(v) FROM (SELECT
     (SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND {NOT_OURS}) AS threads_running,
     (SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event IN ('transactionid', 'tuple'))
         AS row_locks_awaited,
-    (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') AS vacuum_workers,
+    (SELECT count(*) FROM pg_stat_activity WHERE {{process}} = 'autovacuum worker') AS vacuum_workers,
     (SELECT count(*) FROM pg_stat_progress_vacuum) AS vacuums_under_way,
-    (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'checkpointer'
-        AND wait_event_type IS DISTINCT FROM 'Activity') AS checkpoints_under_way,
+    {{checkpoints}} AS checkpoints_under_way,
     (SELECT max(age(backend_xmin)) FROM pg_stat_activity WHERE {NOT_OURS}) AS oldest_xmin_age,
     (SELECT extract(epoch FROM max(clock_timestamp() - xact_start))::double precision FROM pg_stat_activity
-        WHERE backend_type = 'client backend' AND {NOT_OURS}) AS oldest_transaction_s,
-    pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS redo_lsn_bytes,
-    pg_current_wal_insert_lsn() - (pg_control_checkpoint()).redo_lsn AS checkpoint_age_bytes,
+        WHERE {{process}} = 'client backend' AND {NOT_OURS}) AS oldest_transaction_s,
+    {{log_end}} - '0/0'::pg_lsn AS redo_lsn_bytes,
+    {{log_end}} - {{redo_start}} AS checkpoint_age_bytes,
     (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') AS pages
 ) v
 """
@@ -53,18 +52,21 @@ SELECT row_to_json(v) FROM (SELECT sum(n_dead_tup) AS dead_rows, sum(n_live_tup)
     sum(autovacuum_count) AS autovacuums, sum(vacuum_count) AS vacuums FROM pg_stat_user_tables) v
 """
 _WAL_FILES = (
-    "SELECT row_to_json(v) FROM (SELECT count(*) AS wal_files, sum(size) AS wal_files_bytes FROM pg_ls_waldir()) v"
+    "SELECT row_to_json(v) FROM (SELECT count(*) AS wal_files, sum(size) AS wal_files_bytes FROM {log_files} f) v"
 )
+_GENERIC_PLAN = "SELECT set_config(name, 'force_generic_plan', false) FROM pg_settings WHERE name = 'plan_cache_mode'"
+"""Versions before 12 have no such setting."""
+
 _DENIED = "(42501)"
 _SELDOM = 10
 """Seconds between two looks at what has many rows: files of the log, and I/O by process, object and context."""
 
 _WAITING = f"""
 SELECT json_object_agg(name, processes) FROM (
-    SELECT replace(backend_type, ' ', '_') || coalesce('.' || wait_event_type || '.' || wait_event, '') AS name,
+    SELECT replace({{process}}, ' ', '_') || coalesce('.' || wait_event_type || '.' || wait_event, '') AS name,
         count(*) AS processes
     FROM pg_stat_activity
-    WHERE backend_type <> 'client backend' AND wait_event_type IS DISTINCT FROM 'Activity' AND {NOT_OURS} GROUP BY 1
+    WHERE {{process}} <> 'client backend' AND wait_event_type IS DISTINCT FROM 'Activity' AND {NOT_OURS} GROUP BY 1
 ) v
 """
 """What the server's own processes wait for, without those that have nothing to do."""
@@ -101,6 +103,7 @@ class ServerCounters(Collector):
         self._values: dict[str, int | float] = {}
         self._seldom: dict[str, int | float] = {}
         self._seldom_from = 0
+        self._wal_files = ""
         self._may_list_log = True
         for figure in FIGURES:
             if figure.column not in _FIGURES and figure.column not in _OF_NOW:
@@ -152,8 +155,12 @@ class ServerCounters(Collector):
         there = {str(name or b"", "utf-8") for (name,) in listed}
         queries = {view: query for view, query in (_VIEWS | {_IO: _IO_SUMS}).items() if view in there}
         queries |= {"now": _NOW, "tables": _TABLES, "waiting": _WAITING}
-        every = ", ".join(f"({query})" for query in queries.values()).format(database=self.scene.database)
-        connection.query("SET plan_cache_mode = force_generic_plan")
+        catalogue = catalogue_of(connection)
+        words = catalogue._asdict()
+        self._wal_files = _WAL_FILES.format(**words)
+        self.null_reasons |= {f"server_counters.{name}": why for name, why in catalogue.lacks.items()}
+        every = ", ".join(f"({query})" for query in queries.values()).format(database=self.scene.database, **words)
+        connection.query(_GENERIC_PLAN)
         connection.query(f"PREPARE capture AS SELECT json_build_array({every})")
         self._parts = list(queries)
 
@@ -164,7 +171,7 @@ class ServerCounters(Collector):
             found |= _io_numbers(row)
         if self._may_list_log:
             try:
-                (row,) = self._link.objects(_WAL_FILES)
+                (row,) = self._link.objects(self._wal_files)
                 found |= _numbers(row, "now")
             except RuntimeError as error:
                 if _DENIED not in str(error):

@@ -38,7 +38,7 @@ class Sizes(Collector):
                 self._emit(step_id, step, what, table, size, reason)
         self._emit(step_id, step, "database", "", database, reason)
         folder = self.scene.datadir
-        places = {"datadir": folder, "redo": folder and folder / "pg_wal", "temporary": self.scene.tmpdir}
+        places = {"datadir": folder, "redo": folder and _log_of(folder), "temporary": self.scene.tmpdir}
         for what, place in places.items():
             self._emit(step_id, step, what, "", None if place is None else _allocated(place), _REMOTE)
         for what, why in _NONE.items():
@@ -66,6 +66,11 @@ class Sizes(Collector):
             return {}, None, f"no answer: {error}"
         found = {str(name or b"", "utf-8"): (int(data or 0), int(index or 0)) for name, data, index in rows}
         return found, database, "the server does not list the table"
+
+
+def _log_of(datadir: Path) -> Path:
+    """The folder of the write-ahead log, which has another name before 10."""
+    return next((path for name in ("pg_wal", "pg_xlog") if (path := datadir / name).exists()), datadir / "pg_wal")
 
 
 def _allocated(folder: Path) -> int:

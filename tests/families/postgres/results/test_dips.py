@@ -62,7 +62,7 @@ def states(in_dip: str, else_: str = "") -> Rows:
 
 CHECKPOINT = level("now.checkpoints_under_way", 1) + grows("pg_stat_bgwriter.buffers_checkpoint", 900, 0)
 IMAGES = grows("pg_stat_wal.wal_fpi", 900, 10) + grows("pg_stat_wal.wal_bytes", 9_000_000, 2_000_000)
-VACUUM = level("now.vacuums_under_way", 1)
+VACUUM = level("now.vacuums_under_way", 1) + level("now.checkpoints_under_way", 0)
 CASES: dict[str, tuple[Rows, str | None, str | None]] = {
     "a lock of a table": (states("Lock: relation"), "table_lock", "medium"),
     "row locks": (states("Lock: transactionid"), "tuple_lock", "medium"),
@@ -81,6 +81,7 @@ CASES: dict[str, tuple[Rows, str | None, str | None]] = {
     ),
     "vacuum": (VACUUM, "vacuum", "high"),
     "vacuum that sleeps": (VACUUM + level("waiting.autovacuum_worker.Timeout.VacuumDelay", 1), "vacuum", "medium"),
+    "vacuum of a server that does not tell of its sleep": (level("now.vacuums_under_way", 1), "vacuum", "medium"),
     "vacuum in its last second": (level("now.vacuums_under_way", 1, of=range(START_S + 12, START_S + 14)), None, None),
     "three vacuums in its last second": (
         level("now.vacuums_under_way", 3, of=range(START_S + 12, START_S + 14)), None, None

@@ -1,7 +1,8 @@
 -- What is measured of dips on PostgreSQL: see `family_dip_samples`.
 --
 -- postgres.checkpoints, postgres.vacuums: 1 where one was under way, or several, else 0. postgres.vacuums_undelayed:
--- without those that slept because of their cost delay. postgres.checkpoint_pages_per_s: pages that checkpoints wrote; the
+-- without those that slept because of their cost delay. Servers before 10 tell neither of checkpoints nor of such sleep,
+-- which is NULL. postgres.checkpoint_pages_per_s: pages that checkpoints wrote; the
 -- server counts those of a CHECKPOINT at its end. postgres.full_page_share: images of whole pages, before compression, as
 -- a share of the bytes of the write-ahead log, at most 1. postgres.lock_share, postgres.row_lock_share,
 -- postgres.wal_share: connections that wait for a lock of anything but rows, for a row lock, or for the log, as a share of
@@ -47,9 +48,10 @@ WITH here AS (
 )
 SELECT
     d.run_id, d.step_id, x.t_s - d.start_s AS t_s, x.span_s,
-    least(x.checkpoints, 1)::DOUBLE AS "postgres.checkpoints",
+    (x.checkpoints > 0)::INTEGER::DOUBLE AS "postgres.checkpoints",
     least(x.vacuums, 1)::DOUBLE AS "postgres.vacuums",
-    least(greatest(x.vacuums - x.delayed, 0), 1)::DOUBLE AS "postgres.vacuums_undelayed",
+    CASE WHEN x.checkpoints IS NOT NULL THEN least(greatest(x.vacuums - x.delayed, 0), 1)::DOUBLE END
+        AS "postgres.vacuums_undelayed",
     x.pages AS "postgres.checkpoint_pages_per_s",
     least(8192 * x.images / nullif(x.wal_bytes, 0), 1) AS "postgres.full_page_share",
     x.wal_bytes AS "postgres.wal_bytes_per_s",
