@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # A test that uses one of these fixtures, directly or not, has the mark.
 NEEDS = {
-    "server": {"build", "postgres"},
+    "server": {"build", "postgres", "old_postgres"},
     "browser": {"chromium"},
     "slow": {"demo", "hostile", "kernel", "lab"},  # these build posts, or start a kernel or a cluster
 }

