@@ -121,8 +121,9 @@ class PostgreSQL(Flavour):
         return ["/bin/sh", "-ec", f"{initdb}\nprintf %s {shlex.quote(hba)} >{file}"]
 
     def accounts(self, build: Build, password: str, host: str | None) -> str:
-        """The superuser's password; there is no other account."""
-        return f"ALTER ROLE {self.superuser} PASSWORD '{password}';\n"
+        """The superuser's password; there is no other account. Before 14 a server keeps MD5 unless it is told."""
+        by_scram = "" if self.only_by_socket(build.release) else "SET password_encryption = 'scram-sha-256';\n"
+        return f"{by_scram}ALTER ROLE {self.superuser} PASSWORD '{password}';\n"
 
     def start_command(self, build: Build, place: StartPlace) -> list[str]:
         """Without network a single-user server sets the password, then the server itself takes its place.

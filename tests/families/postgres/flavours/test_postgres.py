@@ -68,6 +68,8 @@ def test_before_10_the_socket_alone_is_listened_on_and_md5_is_asked_for() -> Non
     assert "local all all md5\n" in script and "host" not in script and "scram" not in script
     script = FLAVOUR.initialise_command(BUILD, BOX, BOX / "data", ())[-1]
     assert "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n" in script and "md5" not in script
+    assert FLAVOUR.accounts(old, "p", None) == "ALTER ROLE ibench PASSWORD 'p';\n"
+    assert FLAVOUR.accounts(BUILD, "p", None).startswith("SET password_encryption = 'scram-sha-256';\nALTER ROLE ")
     assert FLAVOUR.only_by_socket(old.release) and not FLAVOUR.only_by_socket((10, 23))
 
 
