@@ -67,7 +67,7 @@ def wire_on(kind: type[Wire], ours: socket.socket, theirs: socket.socket) -> Wir
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wires, "_connected", lambda _address: ours)
         theirs.sendall(LOGGED_IN)
-        made = kind({"user": "u", "password": "p"}, None, PATIENCE_S)
+        made = kind({"user": "u", "password": ""}, None, PATIENCE_S)
     theirs.recv(1 << 16)
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -55,9 +56,14 @@ def test_all_steps_run_and_what_is_counted_is_what_was_acknowledged(
 
 
 class Analysing(HandOn):
-    """Makes fresh statistics after steps: only with these the planner looks for the smallest key."""
+    """Makes fresh statistics after steps: only with these the planner looks for the smallest key.
+
+    A step of a fast machine may last less than the server takes to count its dead rows, and a capture to look at them:
+    two seconds later both have.
+    """
 
     def step_ends(self, step: Step, duration_s: float) -> None:
+        time.sleep(2.2)
         connection = connected(self.boxes[-1], "ibench")
         connection.query("ANALYZE")
         connection.close()
@@ -80,7 +86,7 @@ def test_dead_rows_pile_up_without_autovacuum_and_the_benchmarks_vacuum_removes_
     found = answer(reader.lake(workspace), "get_min_dead_rows", "pg").to_dicts()
     of_step = {row["step"]: row for row in found}
     before, piled, settled = (of_step[step] for step in ("l.i1", "l.i2", "qr100"))
-    assert before["dead_rows"] == 0 and piled["dead_rows"] >= 29_000 and settled["dead_rows"] < 1_000
+    assert of_step["l.x"]["dead_rows"] == 0 and piled["dead_rows"] >= 29_000 and settled["dead_rows"] < 1_000
     assert (before["vacuums"], piled["vacuums"]) == (0, 0) and settled["vacuums"] > 0
     assert min(row["get_min_s"] for row in (before, piled, settled)) > 0
     # 30,000 entries fill 80 pages of the primary key, which the planner steps over.

@@ -17,7 +17,8 @@ from ibench_lib.client.driver import CHANGED, DEADLOCK, LOCK_TIMEOUT, Connection
 from ibench_lib.families.postgres.wire import Scram, Wire, message
 
 READY = message(b"Z", b"I")
-LOGGED_IN = message(b"R", struct.pack(">I", 0)) + message(b"K", struct.pack(">II", 42, 7)) + READY
+LET_IN = message(b"R", struct.pack(">I", 0))
+LOGGED_IN = LET_IN + message(b"K", struct.pack(">II", 42, 7)) + READY
 NOTICE = message(b"N", b"SNOTICE\0C00000\0Mhello\0\0")
 SETTING = message(b"S", b"TimeZone\0GMT\0")
 ROW = message(b"D", struct.pack(">Hi", 2, 2) + b"17" + struct.pack(">i", -1))
@@ -61,7 +62,9 @@ def served(
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        address = {"unix_socket": str(folder / "s"), "user": "u", "password": "p", "listener": known}
+        # Who gives a password wants a proof.
+        password = "" if opening.startswith(LET_IN) and opening != LET_IN + READY else "p"
+        address = {"unix_socket": str(folder / "s"), "user": "u", "password": password, "listener": known}
         wire = Wire(address, None, 30.0)
         yield wire
         wire.close()
@@ -169,7 +172,7 @@ SASL = auth(10, b"SCRAM-SHA-256\0\0")
         ([auth(11, b"no such thing")], "SCRAM is wrong"),
         ([auth(12, b"v=")], "does not know the password"),
         ([auth(0) + READY], "without a proof"),
-        ([auth(3)], "a way of logging in that ibench does not have"),
+        ([auth(3)], "asks for the password itself, and proves nothing"),
         ([error("28P01", "wrong password")], r"\(28P01\) wrong password"),
     ],
     ids=["nonce", "nonsense", "no exchange", "no proof", "in the clear", "refused"],
@@ -178,6 +181,24 @@ def test_a_server_that_cannot_prove_itself_is_not_talked_to(tmp_path: Path, answ
     with (
         pytest.raises((ConnectionLost, StatementError), match=said),
         served(tmp_path, *answers, opening=SASL),
+    ):
+        pass
+
+
+def test_the_password_itself_is_sent_to_nobody_without_a_certificate(tmp_path: Path) -> None:
+    heard: list[bytes] = []
+    with (
+        pytest.raises(StatementError, match="asks for the password itself, and proves nothing of itself"),
+        served(tmp_path, LOGGED_IN, opening=auth(3), heard=heard),
+    ):
+        pass
+    assert len(heard) == 1, "who wants to connect"
+
+
+def test_a_server_that_asks_for_no_password_has_not_proven_that_it_knows_ours(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ConnectionLost, match="without a proof that it knows the password; if it asks for none, give"),
+        served(tmp_path, opening=LET_IN + READY),
     ):
         pass
 
