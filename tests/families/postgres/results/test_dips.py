@@ -107,6 +107,14 @@ def test_a_dip_has_the_cause_that_its_evidence_shows(case: str) -> None:
     assert (dip["cause"], dip["confidence"]) == (cause, confidence), dip
 
 
+@pytest.mark.slow
+def test_a_log_in_which_nothing_is_written_does_not_consist_of_images() -> None:
+    idle = grows("pg_stat_wal.wal_fpi", 0, 10) + grows("pg_stat_wal.wal_bytes", 0, 2_000_000)
+    post = choose(lake_of(replace(STALLED, also=idle + states("Lock: relation"))), "demo", steps=["l.i1"])
+    evidence = post.ask("dip_evidence").filter(measure="postgres.full_page_share")
+    assert len(evidence) and evidence["holds"].to_list() == [None] * len(evidence), evidence
+
+
 def test_every_rule_has_a_measure_and_every_cause_a_rule() -> None:
     lake = lake_of(replace(STALLED, also=CHECKPOINT + IMAGES + states("")))
     own = "FROM {} WHERE family = 'postgres'"

@@ -2,11 +2,11 @@
 --
 -- postgres.checkpoints, postgres.vacuums: 1 where one was under way, or several, else 0. postgres.vacuums_undelayed:
 -- without those that slept because of their cost delay. Servers before 10 tell neither of checkpoints nor of such sleep,
--- which is NULL. postgres.checkpoint_pages_per_s: pages that checkpoints wrote; the
--- server counts those of a CHECKPOINT at its end. postgres.full_page_share: images of whole pages, before compression, as
--- a share of the bytes of the write-ahead log, at most 1. postgres.lock_share, postgres.row_lock_share,
--- postgres.wal_share: connections that wait for a lock of anything but rows, for a row lock, or for the log, as a share of
--- those of the clients, of which each has those of one role (`step_connections`).
+-- which is NULL. postgres.checkpoint_pages_per_s: pages that checkpoints wrote; the server counts those of a CHECKPOINT
+-- at its end. postgres.full_page_share: images of whole pages, before compression, as a share of the bytes of the
+-- write-ahead log, at most 1; NULL where nothing is logged. postgres.lock_share, postgres.row_lock_share,
+-- postgres.wal_share: connections that wait for a lock of anything but rows, for a row lock, or for the log, as a share
+-- of those of the clients, of which each has those of one role (`step_connections`).
 --
 -- $ids: ids of runs
 -- $dipped: name of a table of `dip_measures` with the steps that have dips
@@ -53,7 +53,8 @@ SELECT
     CASE WHEN x.checkpoints IS NOT NULL THEN least(greatest(x.vacuums - x.delayed, 0), 1)::DOUBLE END
         AS "postgres.vacuums_undelayed",
     x.pages AS "postgres.checkpoint_pages_per_s",
-    least(8192 * x.images / nullif(x.wal_bytes, 0), 1) AS "postgres.full_page_share",
+    -- Of NULL and 1, 1 is the least.
+    CASE WHEN x.wal_bytes > 0 THEN least(8192 * x.images / x.wal_bytes, 1) END AS "postgres.full_page_share",
     x.wal_bytes AS "postgres.wal_bytes_per_s",
     x.buffers_full AS "postgres.wal_buffers_full_per_s"
 FROM here d JOIN figures x ON x.run_id = d.run_id AND is_of_step(x.t_s, x.span_s, d.start_s, d.end_s)
