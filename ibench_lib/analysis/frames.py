@@ -35,12 +35,17 @@ def by_position(frame: pl.DataFrame) -> list[str]:
     return sorted(first, key=lambda dbms: (first[dbms], dbms))
 
 
-def short_names(names: Sequence[str], builds: Mapping[str, str]) -> dict[str, str]:
-    """Each dbms without the build, or the configuration, that all of them have; else the full names."""
-    of_builds = {name: builds.get(name, name) for name in names}
-    configurations = {name.removeprefix(of_builds[name]) for name in names}
-    if len(configurations) == 1 and len(set(of_builds.values())) == len(names) > 1:
-        return of_builds
+def short_names(names: Sequence[str], builds: Mapping[str, str], *, typed: bool = False) -> dict[str, str]:
+    """Each dbms without the build, or the configuration, that all of them have; else the full names.
+
+    `typed`: they are for somebody who types them into commands, which know no dbms by its build alone.
+    """
+    # What a dbms is beyond its configuration, such as (imported), stays.
+    parts = {name: name.removeprefix(builds.get(name, name)).partition(" ") for name in names}
+    shorter = {name: f"{builds.get(name, name)}{space}{origin}" for name, (_, space, origin) in parts.items()}
+    all_have_it = len({configuration for configuration, *_ in parts.values()}) == 1
+    if all_have_it and not typed and len({*shorter.values()}) == len(names) > 1:
+        return shorter
     known = {builds.get(name) for name in names}
     prefix = f"{next(iter(known))}." if len(known) == 1 else ""
     if prefix and all(name.startswith(prefix) for name in names):

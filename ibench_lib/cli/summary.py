@@ -249,7 +249,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
     from ibench_lib.analysis.verdicts import Ratio
     from ibench_lib.show.kit.table_cells import LEAST, relative_text
 
-    named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
+    named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds, typed=True)
     several = len({row.setup for row in rows}) > 1
     by_build, several_bases = post.bases.by_build, post.bases.by_build or bool(post.bases.chain)
     heads = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -53,7 +53,7 @@ from ibench_lib.show.kit.strips import (
 )
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.what_was_run import QUESTIONS, clients_said, what_was_run
-from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
+from ibench_lib.show.kit.wording import detectable_said, lasted, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
 _MOST_CHANGES = 4
@@ -449,7 +449,8 @@ def strips_of(
     """The strips of all steps in which something is compared, or of `steps`, on one axis; empty if none is.
 
     More than a screen has room for are a heat map, without intervals.
-    Those of `last`, which only prepare what others measure, come after the others. `words` are those that stand behind
+    Those of `last`, which only prepare what others measure, come after the others, and of a figure with a label those
+    in which something differs come first. `words` are those that stand behind
     the name of a dbms.
     """
     ratios = against_base(frame, bases, [figure.column])
@@ -461,7 +462,7 @@ def strips_of(
     titled: list[tuple[str, list[StripRow]]] = []
     places_of: list[tuple[str, list[StripRow]]] = []
     in_words: list[tuple[str, list[StripRow]]] = []
-    of_bases = False
+    of_bases, at_last = False, set[str]()
     # The noise is that of all steps, as in the tables.
     places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
     for setup, step, rows in sorted(places, key=lambda place: place[1] in last):
@@ -483,11 +484,15 @@ def strips_of(
             rate = (label or f", {rate_label(rows, step)}{last_words}") + figure.behind
             name = step_text(rows, step)
             text = f"{before}{name}"
-            titled.append((f"{text if name == step and not before else capital(text)}{rate}", of_step))
+            title = text if name == step and not before else capital(text)
+            titled.append((f"{title}{rate}{lasted(rows)}", of_step))
+            at_last |= {titled[-1][0]} if step in last else set()
             places_of.append((f"{before}{step}{label}", of_step))
             in_words.append((f"{before}{step_text(rows, step, '{words} ({step})')}{label}", of_step))
     if not titled:
         return Html()
+    if figure.label:  # of one question, what differs comes first
+        titled.sort(key=lambda one: (one[0] in at_last, not any(row.mark for row in one[1])))
     whose = str(bases) if bases.chain else named.get(bases.first, bases.first)
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
@@ -501,13 +506,23 @@ def strips_of(
     if not known:
         note = f"{what}. One run of each: the noise is unknown.{'' if many else arrows_said(shown)}"
     elif many:
-        note = Html(f'<p class="key">{html.escape(what)}. {coloured(palette, words_of, shown)}</p>')
+        below = html.escape(_below_one(shown, named.values()))
+        note = Html(f'<p class="key">{html.escape(what)}. {coloured(palette, words_of, shown)}{below}</p>')
     if many and not bases.chain:  # columns have no room for options
         short = {labels[name]: _label(name, label, bases) for name, label in named.items()}
         places_of = [(title, [replace(row, label=short[row.label]) for row in rows]) for title, rows in places_of]
     pictures = heat(places_of, figure.label or "Relative rates", palette) if many else strips(titled, palette)
     text = begun(finding(in_words), {str(code) for setup, step, _ in places for code in (setup, step)})
     return Html(Sentence(text, kind="finding", element="p"), below_each_other(pictures, note))
+
+
+def _below_one(rows: Sequence[StripRow], names: Iterable[str]) -> str:
+    """How many of the ratios of each name are below 1x: none may be clear, and still nearly all of them."""
+    said = []
+    for name in names:
+        values = [row.found.value for row in rows if row.found and row.name == name]
+        said += [f"{name} in {sum(value < 1 for value in values)} of {len(values)}"] if values else []
+    return f" Below 1x: {joined(said)}." if 0 < len(said) <= _MOST_CHANGES else ""
 
 
 def _label(name: str, label: str, bases: Bases, words: str = "") -> str:

@@ -193,9 +193,12 @@ def test_a_build_that_all_have_is_left_out_of_names() -> None:
 def test_a_configuration_that_all_builds_have_is_left_out_of_names() -> None:
     builds = {"mysql-9.7.a": "mysql-9.7", "maria.a": "maria"}
     assert short_names(list(builds), builds) == builds
+    assert short_names(list(builds), builds, typed=True) == {name: name for name in builds}
     more = builds | {"maria.b": "maria"}
     assert short_names(list(more), more) == {name: name for name in more}
     assert short_names(["x", "y"], {}) == {"x": "x", "y": "y"}, "nothing is known of their builds"
+    others = {"mysql-9.7.a (imported)": "mysql-9.7", "maria.a": "maria", "mysql-9.7.a": "mysql-9.7"}
+    assert list(short_names(list(others), others).values()) == ["mysql-9.7 (imported)", "maria", "mysql-9.7"]
 
 
 def test_a_rate_that_is_at_its_target_is_not_said_to_be_noise() -> None:

@@ -26,7 +26,7 @@ from ibench_lib.show.kit.strips import (
     strips,
 )
 from ibench_lib.show.kit.what_was_run import clients_said
-from ibench_lib.show.kit.wording import change_text, smallest_said
+from ibench_lib.show.kit.wording import change_text, lasted, smallest_said
 
 _MOST_REASONS = 3
 _WHY = ("cost", "lag")
@@ -63,7 +63,9 @@ def pair_headline(chosen: Pair) -> Shown:
         judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
             before, name = f"setup {setup}, " if several else "", step_text(rates, str(step))
-            titled.append((name if name == step and not before else capital(f"{before}{name}"), rows))
+            title = name if name == step and not before else capital(f"{before}{name}")
+            of_step_rates = rates.filter(setup=setup, step=step)
+            titled.append((f"{title}{lasted(of_step_rates)}", rows))
             of_main = rows[: sum(one.ratio is not None for one in main)]
             of_rates = of_main[: sum(one.ratio is not None and one.metric.group == "rate" for one in main)]
             in_words = f"{before}{step_text(rates, str(step), '{words} ({step})')}"

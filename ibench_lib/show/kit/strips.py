@@ -272,7 +272,7 @@ def _hollow_said(rows: Sequence[StripRow]) -> str:
     if not apart:
         return ""
     most = max(ratio.comparisons for ratio in apart)
-    return f" So may be an interval without 1x, because verdicts allow for {most:,} comparisons."
+    return f" So may be one with 1x outside of its interval: verdicts, not intervals, allow for {most:,} comparisons."
 
 
 def arrows_said(rows: Iterable[StripRow]) -> str:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Mapping
 from itertools import accumulate
 
+import polars as pl
+
 from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.base.wording import joined
 from ibench_lib.stats.noise import LEVEL, MOST_REPEATS, POWER
@@ -55,6 +57,19 @@ def method_said(ratios: Collection[Ratio]) -> str:
         f"is below {WORSE} or above {BETTER} and chance does not explain it. "
         f"{chance_said(max(ratio.comparisons for ratio in judged))}"
     )
+
+
+_LONG_S = 10.0
+"""Of a step that takes at least so long, a hiccup of a second is a small part."""
+
+
+def lasted(rows: pl.DataFrame) -> str:
+    """Behind the title of a step that nobody took long for: in how many seconds, such as `, in 4 s`; else empty."""
+    done = rows.filter(pl.col("step_status") == "complete")["duration_s"].drop_nulls().to_list()
+    if not done or max(done) >= _LONG_S:
+        return ""
+    ends = dict.fromkeys(f"{end:.0f}" for end in (min(done), max(done)))
+    return f", in {' to '.join(ends)} s"
 
 
 def chance_said(comparisons: int) -> str:

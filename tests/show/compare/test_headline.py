@@ -50,7 +50,10 @@ def test_what_is_faster_and_what_differs_with_it_is_said_and_drawn() -> None:
     assert even.startswith("l.i1: no difference found in inserts/s, ") and "the smallest detectable change is" in even
     (index,) = [text for text in said(two) if text.startswith("l.x")]
     assert "rows indexed/s" in index and "inserts/s" not in index
-    drawn = dict(re.findall(r'<figcaption>[^<]*<span class="code"> (.*?)</span></figcaption>(.*?)</figure>', markup))
+    caption = r'<figcaption>[^<]*<span class="code"> (.*?)</span>[^<]*</figcaption>'
+    drawn = dict(re.findall(f"{caption}(.*?)</figure>", markup))
+    assert '<span class="code"> qr100</span>, in 5 s</figcaption>' in markup, "a hiccup would be a large part of it"
+    assert '<span class="code"> l.i1</span></figcaption>' in markup
     assert "queries/s" in drawn["qr100"] and "history list length" in drawn["l.i1"]
     assert re.search(r"history list length: \d+\.\d\dx", drawn["l.i1"]) and " worse" in drawn["l.i1"], "lower is better"
 

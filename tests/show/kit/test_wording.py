@@ -2,8 +2,10 @@
 
 import math
 
+import polars as pl
+
 from ibench_lib.base.wording import joined, shortened
-from ibench_lib.show.kit.wording import comment, smallest_within
+from ibench_lib.show.kit.wording import comment, lasted, smallest_within
 
 
 def test_wording() -> None:
@@ -26,3 +28,11 @@ def test_the_smallest_change_of_many_figures_is_said_of_the_quietest_and_of_the_
     assert smallest_within([math.log(3), math.log(1.06)]) == (
         "; the smallest detectable change is 6 % in the quietest figure and 3.00x in the noisiest (about 80 % power)"
     )
+
+
+def test_only_a_short_step_says_how_long_it_took() -> None:
+    def said(*took: float | None, status: str = "complete") -> str:
+        return lasted(pl.DataFrame({"duration_s": took, "step_status": status}, schema_overrides={"duration_s": float}))
+
+    assert said(3.6, 4.2) == ", in 4 s" and said(4.0, 9.4) == ", in 4 to 9 s"
+    assert said(4.0, 10.0) == said(None) == said(4.0, status="failed") == ""
