@@ -202,5 +202,5 @@ def test_a_runner_killed_while_the_data_directory_is_made_leaves_no_process(post
         with contextlib.suppress(psutil.NoSuchProcess):
             process.resume()
     assert survivors(family) == []
-    made = open_path / "sandboxes" / "box" / "initialised" / "PG_VERSION"
-    assert not made.exists() or not (made.parent / "global" / "pg_control").exists()
+    box = open_path / "sandboxes" / "box"
+    assert not (box / "initialised").exists() or not (box / "datadir").exists(), "half made, it is not put in its place"
