@@ -57,6 +57,7 @@ from ibench_lib.show.kit.wording import detectable_said, lasted, scale_text, sma
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
 _MOST_CHANGES = 4
+_MOST_COUNTED = 4
 _MOST_BUILDS = 3
 _MOST_STRIPS = 8
 _MOST_SAID = 5
@@ -450,8 +451,7 @@ def strips_of(
 
     More than a screen has room for are a heat map, without intervals.
     Those of `last`, which only prepare what others measure, come after the others, and of a figure with a label those
-    in which something differs come first. `words` are those that stand behind
-    the name of a dbms.
+    in which something differs come first. `words` are those that stand behind the name of a dbms.
     """
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
@@ -522,7 +522,7 @@ def _below_one(rows: Sequence[StripRow], names: Iterable[str]) -> str:
     for name in names:
         values = [row.found.value for row in rows if row.found and row.name == name]
         said += [f"{name} in {sum(value < 1 for value in values)} of {len(values)}"] if values else []
-    return f" Below 1x: {joined(said)}." if 0 < len(said) <= _MOST_CHANGES else ""
+    return f" Below 1x: {joined(said)}." if 0 < len(said) <= _MOST_COUNTED else ""
 
 
 def _label(name: str, label: str, bases: Bases, words: str = "") -> str:

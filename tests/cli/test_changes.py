@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import duckdb
-import polars as pl
 import pytest
 
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from tests.cli.asking import questions_asked
 from tests.command import ibench, refused
 from tests.show.saying import made_of
 from tests.synthetic import Run
@@ -58,14 +56,7 @@ def test_all_metrics_are_computed_only_for_one_that_is_no_rate(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history(workspace)
-    asked: list[str] = []
-    question = reader.question
-
-    def noted(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
-        asked.append(name)
-        return question(connection, name, **parameters)
-
-    monkeypatch.setattr(reader, "question", noted)
+    asked = questions_asked(monkeypatch)
     for metrics, points in ((), "rate_points"), (("qps",), "rate_points"), (("qps", "cpupq"), "series_points"):
         options = [word for metric in metrics for word in ("--metric", metric)]
         assert ibench(workspace, "changes", "demo", *options).returncode == 0

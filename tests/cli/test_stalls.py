@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
-import duckdb
-import polars as pl
 import pytest
 
 from ibench_lib.cli import stalls
 from ibench_lib.cli.output import out
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
+from tests.cli.asking import questions_asked
 from tests.command import ibench, refused
 from tests.store.test_dips import CASES
 from tests.synthetic import Run, begin_run, die, write_runs
@@ -48,14 +46,7 @@ def test_each_question_about_seconds_is_asked_once_and_only_what_is_printed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_runs(workspace, SLOW)
-    asked: list[str] = []
-    question = reader.question
-
-    def noted(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
-        asked.append(name)
-        return question(connection, name, **parameters)
-
-    monkeypatch.setattr(reader, "question", noted)
+    asked = questions_asked(monkeypatch)
     for options, about_seconds in (((), ["dips", "steadiness"]), (("--json",), ["dips"])):
         assert ibench(workspace, "stalls", *options).returncode == 0
         assert sorted(name for name in asked if name in ("dips", "steadiness")) == about_seconds

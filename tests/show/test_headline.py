@@ -68,6 +68,9 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     assert many.count("<figure") == many.count('<figure class="heat"') == 2, "too many for strips"
     key = many[many.index("Each figure: the ratio to cy10a. <span") : many.index('<figure class="heat"')]
     assert ">faster</span>" in key and ">slower</span> Grey: may be noise." in key
+    # Of the four steps, b and c differ in the queries only: one is slower there, the other faster.
+    below = re.search(r"Below 1x: b in (\d) of 4 and c in (\d) of 4\.</p>", key)
+    assert below and int(below[1]) == int(below[2]) + 1
     assert "<summary>1 more sentence</summary>" in many and "slower than cy10a: b 0.50x [" in many
 
 
@@ -239,6 +242,8 @@ def test_a_post_with_a_question_of_its_own_opens_with_its_figure() -> None:
     page = item.markup
     assert "2 configurations; 3 runs of each" in page
     assert "<figcaption>qr100, seconds of the query</figcaption>" in page
+    first, *_ = re.findall("<figcaption>([^,]*),", page)
+    assert first == "qr100", "in no other step is there a difference"
     assert "0.0080x, better</td>" in page and "Arrow: beyond the axis." in page
     assert "get_min took" in page and 'href="#evidence.get_min"' in page
     (item,) = ib.opening(post, ib.mvcc_gc_statements).items

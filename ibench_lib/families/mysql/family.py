@@ -376,12 +376,15 @@ class MySQLFamily(Flavour):
         return [variables.get(_POOL_LIST_NAMED, _POOL_LIST)]
 
     def only_by_socket(self, release: Release) -> bool:
+        """Of no release."""
         return False
 
     def clean_stop(self, release: Release) -> tuple[str, ...]:
+        """The same for all releases: the shutdown purges, merges and flushes."""
         return ("SET GLOBAL innodb_fast_shutdown = 0",)
 
     def settling(self, release: Release) -> Settling:
+        """The same for all releases."""
         return SETTLING
 
     def history_list(self, address: Mapping[str, Any]) -> tuple[int | None, str | None]:

@@ -231,7 +231,7 @@ class Wire:
         content = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
         self._socket.sendall(struct.pack(">II", len(content) + 8, _PROTOCOL) + content)
         scram: Scram | None = None
-        proven = is_known or not password or isinstance(self._socket, ssl.SSLSocket)
+        proven = is_known or not password or self._is_tls
         while True:
             kind, said = self._message()
             if kind == _ERROR:
@@ -243,12 +243,12 @@ class Wire:
             if kind != ord("R"):
                 continue
             wanted = _number(said)
-            if wanted == _CLEARTEXT and scram is None and isinstance(self._socket, ssl.SSLSocket):
+            if wanted == _CLEARTEXT and scram is None and self._is_tls:
                 self._socket.sendall(message(b"p", password.encode() + b"\0"))
             elif wanted == _CLEARTEXT:
                 raise StatementError(
                     "28000",
-                    "the server asks for the password itself, and proves nothing of itself: that takes TLS with its "
+                    "the server asks for the password in clear text, and proves nothing of itself: use TLS with its "
                     "certificate",
                 )
             elif wanted == _MD5 and is_known:
@@ -272,7 +272,7 @@ class Wire:
                 raise StatementError("28000", "the server asks for a way of logging in that ibench does not have")
             elif not proven:
                 raise ConnectionLost(
-                    "the server lets us in without a proof that it knows the password; if it asks for none, give none"
+                    "the server lets us in without a proof that it knows the password; if it needs none, leave it out"
                 )
 
     def _message(self) -> tuple[int, bytes]:

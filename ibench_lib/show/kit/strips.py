@@ -272,7 +272,7 @@ def _hollow_said(rows: Sequence[StripRow]) -> str:
     if not apart:
         return ""
     most = max(ratio.comparisons for ratio in apart)
-    return f" So may be one with 1x outside of its interval: verdicts, not intervals, allow for {most:,} comparisons."
+    return f" A dot may be hollow though its interval leaves out 1x: verdicts allow for {most:,} comparisons."
 
 
 def arrows_said(rows: Iterable[StripRow]) -> str:

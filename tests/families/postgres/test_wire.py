@@ -172,7 +172,7 @@ SASL = auth(10, b"SCRAM-SHA-256\0\0")
         ([auth(11, b"no such thing")], "SCRAM is wrong"),
         ([auth(12, b"v=")], "does not know the password"),
         ([auth(0) + READY], "without a proof"),
-        ([auth(3)], "asks for the password itself, and proves nothing"),
+        ([auth(3)], "asks for the password in clear text, and proves nothing"),
         ([error("28P01", "wrong password")], r"\(28P01\) wrong password"),
     ],
     ids=["nonce", "nonsense", "no exchange", "no proof", "in the clear", "refused"],
@@ -188,7 +188,7 @@ def test_a_server_that_cannot_prove_itself_is_not_talked_to(tmp_path: Path, answ
 def test_the_password_itself_is_sent_to_nobody_without_a_certificate(tmp_path: Path) -> None:
     heard: list[bytes] = []
     with (
-        pytest.raises(StatementError, match="asks for the password itself, and proves nothing of itself"),
+        pytest.raises(StatementError, match="asks for the password in clear text, and proves nothing of itself"),
         served(tmp_path, LOGGED_IN, opening=auth(3), heard=heard),
     ):
         pass
@@ -197,7 +197,7 @@ def test_the_password_itself_is_sent_to_nobody_without_a_certificate(tmp_path: P
 
 def test_a_server_that_asks_for_no_password_has_not_proven_that_it_knows_ours(tmp_path: Path) -> None:
     with (
-        pytest.raises(ConnectionLost, match="without a proof that it knows the password; if it asks for none, give"),
+        pytest.raises(ConnectionLost, match="without a proof that it knows the password; if it needs none, leave"),
         served(tmp_path, opening=LET_IN + READY),
     ):
         pass

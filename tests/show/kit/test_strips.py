@@ -176,7 +176,7 @@ def test_a_hollow_dot_whose_interval_leaves_out_1x_is_explained() -> None:
     small = Ratio(1.02, 1.01, 1.03, runs=9, p=0.001, comparisons=24)
     said = marks_said([StripRow("a", apart), StripRow("b", NOISY)])
     assert said.startswith("Filled: a difference. Hollow: none that is clear.")
-    assert said.endswith("1x outside of its interval: verdicts, not intervals, allow for 24 comparisons.")
+    assert said.endswith(" A dot may be hollow though its interval leaves out 1x: verdicts allow for 24 comparisons.")
     assert "24" not in marks_said([StripRow("a", NOISY), StripRow("b", small), StripRow("c", CLEAR)])
 
 

@@ -121,7 +121,7 @@ class PostgreSQL(Flavour):
         return ["/bin/sh", "-ec", f"{initdb}\nprintf %s {shlex.quote(hba)} >{file}"]
 
     def accounts(self, build: Build, password: str, host: str | None) -> str:
-        """The superuser's password; there is no other account. Before 14 a server keeps MD5 unless it is told."""
+        """The superuser's password; there is no other account. Before 14 a server keeps MD5 by default."""
         by_scram = "" if self.only_by_socket(build.release) else "SET password_encryption = 'scram-sha-256';\n"
         return f"{by_scram}ALTER ROLE {self.superuser} PASSWORD '{password}';\n"
 
@@ -233,9 +233,11 @@ class PostgreSQL(Flavour):
         return []
 
     def clean_stop(self, release: Release) -> tuple[str, ...]:
+        """A vacuum of all tables, and a checkpoint."""
         return _vacuum(release), "CHECKPOINT"
 
     def settling(self, release: Release) -> Settling:
+        """A vacuum of each table, and a checkpoint."""
         return Settling(
             table=f"{_vacuum(release)} {{table}}",
             then=("CHECKPOINT",),
@@ -277,7 +279,7 @@ class PostgreSQL(Flavour):
 
 
 def _vacuum(release: Release) -> str:
-    """The statement that removes all dead rows: since 12 a server may leave them in indexes unless it is told."""
+    """The statement that removes all dead rows: since 12 a server may leave them in indexes by default."""
     return "VACUUM (ANALYZE, INDEX_CLEANUP ON)" if release >= _HAS_INDEX_CLEANUP else "VACUUM (ANALYZE)"
 
 
