@@ -236,14 +236,14 @@ def range_text(ratios: Collection[Ratio]) -> str:
 
 
 def factor_text(value: float) -> str:
-    """A ratio to two decimals, fewer from 10 on, none from 30 on; two digits where it is small: 0.012 or 1/1,500."""
-    if 0 < value < 0.001:
-        return f"1/{float(f'{1 / value:.2g}'):,.0f}" if value > 1e-5 else "<1/100,000"
+    """A ratio to two decimals, fewer from 10 on, none from 30 on; below 0.1 as a fraction, such as 1/12.3 or 1/121."""
+    if 0 < value < 0.095:
+        return f"1/{float(f'{1 / value:.3g}'):,g}" if value > 1e-5 else "<1/100,000"
     if value >= 1e5 and not math.isinf(value):
         return ">100,000"
     if value >= 9.995:
         return f"{value:,.{1 if value < 29.95 else 0}f}"
-    return f"{value:.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
+    return f"{value:.2f}"
 
 
 def _mark(found: Ratio | None) -> Mark | None:

@@ -117,7 +117,7 @@ def test_the_list_names_rates_first_and_what_chance_would_do() -> None:
         "cached, l.i1: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, l.i1: deletes/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, qr100: queries/s: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
-        "cached, l.i1: history list length: A 30,000, B 300; B / A 0.010 [0.010, 0.010], better.",
+        "cached, l.i1: history list length: A 30,000, B 300; B / A 1/100 [1/100, 1/99.8], better.",
         "cached, l.i1: rate p50: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, l.i1: rate p99: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, qr100: client CPU/op (us): A 600.0, B 750.0; B / A 1.25 [1.25, 1.25], worse.",

@@ -9,11 +9,12 @@ from ibench_lib.show.kit.table_cells import factor_text
 
 def test_ratios_are_printed_with_what_they_have_to_say() -> None:
     assert [factor_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
-        "0.50", "1.00", "123", "0.012", "0.00", "inf",
+        "0.50", "1.00", "123", "1/81.3", "0.00", "inf",
     ]  # fmt: skip
     assert [factor_text(value) for value in (0.00066, 2e-6, 1234.5, 842_110.0)] == [
-        "1/1,500", "<1/100,000", "1,234", ">100,000",
+        "1/1,520", "<1/100,000", "1,234", ">100,000",
     ]  # fmt: skip
+    assert [factor_text(value) for value in (0.0949, 0.0951, 0.0083)] == ["1/10.5", "0.10", "1/120"]
     # Both ends of an interval have as many digits as tell something.
     assert [factor_text(value) for value in (9.99, 9.996, 11.649, 29.94, 29.96, 65.0, 767.4)] == [
         "9.99", "10.0", "11.6", "29.9", "30", "65", "767",
