@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ibench_lib.analysis.verdicts import Ratio
-from ibench_lib.base.wording import capital, joined, shortened
+from ibench_lib.base.wording import MOST_NAMED, capital, joined, shortened
 from ibench_lib.metrics import Better
 from ibench_lib.show.kit import pieces, theme
 from ibench_lib.show.kit.pieces import Beyond, Html, Sentence, Strip
@@ -22,6 +22,8 @@ from ibench_lib.show.kit.theme import Mark
 NOT_TOLD = "Too few runs to tell a difference from noise"
 
 _FINDING = "{figure} with {names}{than}{rest}"
+
+_AGAINST: dict[Mark, Mark] = {"good": "bad", "bad": "good"}
 
 _MOST_NAMED, _MOST_OTHERS = 4, 2
 """Rows that a finding names, if it cannot tell which of them is first, and of the others."""
@@ -191,23 +193,29 @@ def coloured(palette: str, words: Words, rows: Iterable[StripRow]) -> str:
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:
     """What strips show in one sentence: the largest clear gain, the largest clear loss; or that there is neither.
 
-    Such as: qr100: 8.00x to 8.60x faster with a21 and a20 than with base, 2.10x with a13; l.i1: 0.82x, slower with a10.
-    Rows whose intervals overlap with that of the largest are named with it. `pattern` is what stands behind a title.
+    Such as: qr100: 8.00x to 8.60x faster with a21 and a20 than with base, 2.10x with a13; l.i1: 0.82x, slower with a10,
+    but 1.50x faster with a20. Rows whose intervals overlap with that of the largest are named with it. `pattern` is
+    what stands behind a title.
     """
-    sentences, said = [], ""
-    for mark in ("good", "bad"):
-        marked = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
-        if marked:
-            title, largest = max(marked, key=lambda one: _size(one[1]))
-            than = f" than with {largest.base}" if largest.base != said else ""
-            said = largest.base
-            parts = _largest(largest, [row for other, row in marked if other == title])
-            sentences.append(f"{title}: {pattern.format(**parts, than=than)}")
+    marked = {mark: [(title, row) for title, rows in titled for row in rows if row.mark == mark] for mark in _AGAINST}
+    firsts = {mark: max(rows, key=lambda one: _size(one[1])) for mark, rows in marked.items() if rows}
+    sentences, said, told = list[str](), "", ""
+    for mark, (title, first) in firsts.items():
+        than = f" than with {first.base}" if first.base != said else ""
+        said = first.base
+        parts = _largest([row for other, row in marked[mark] if other == title])
+        against = _AGAINST[mark]
+        opposite = [row for other, row in marked[against] if other == title]
+        if opposite and firsts[against][0] != title:  # else it has a sentence of its own
+            parts["rest"] += f", but {_FINDING.format(**_largest(opposite), than='')}"
+        sentences.append(f"{_again(title, told)}: {pattern.format(**parts, than=than)}")
+        told = title
     if sentences:
         return "; ".join(sentences)
-    judged = [title for title, rows in titled if any(row.found and row.found.p is not None for row in rows)]
+    judged = {title: known for title, rows in titled if (known := _judged(rows))}
     if judged:
-        return f"{shortened(judged, ', ')}: no difference found"
+        reach = _reach([one for known in judged.values() for one in known])
+        return f"{_places(list(judged))}: no difference found{reach}"
     ratios = [(title, row) for title, rows in titled for row in rows if row.found and row.found.value > 0]
     if not ratios:
         return NOT_TOLD
@@ -216,9 +224,43 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
     return f"{title}: {largest.name or largest.label} has {largest.figure}{of}; {NOT_TOLD.lower()}"
 
 
-def _largest(largest: StripRow, marked: Sequence[StripRow]) -> dict[str, str]:
+def _again(title: str, before: str) -> str:
+    """A title such as `words (code)`, of which the words are left out if the one before has them, too."""
+    words, _, code = title.removesuffix(")").partition(" (")
+    return code if code and title != before and before.startswith(f"{words} (") else title
+
+
+def _judged(rows: Iterable[StripRow]) -> list[Ratio]:
+    """The ratios whose noise is known."""
+    return [row.found for row in rows if row.found is not None and row.found.p is not None]
+
+
+def _places(titles: Sequence[str]) -> str:
+    """Titles, of which the last part is said once if all have the same: p99 in l.i1 and l.i2."""
+    parts = [title.rpartition(", ") for title in titles]
+    if len({of for _, _, of in parts}) > 1 or not all(place for place, _, _ in parts) or len(titles) == 1:
+        return _listed(titles)
+    return f"{parts[0][2]} in {_listed([place for place, _, _ in parts])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return joined(names) if len(names) <= MOST_NAMED else shortened(names, ", ")
+
+
+def _reach(ratios: Iterable[Ratio]) -> str:
+    """From where to where the intervals of these ratios reach: what may still be there; empty without any."""
+    ends = [(one.low, one.high) for one in ratios if one.bounds == "interval"]
+    if not ends:
+        return ""
+    low, high = min(low or 0 for low, _ in ends), max(high or 0 for _, high in ends)
+    what = "interval" if len(ends) == 1 else "intervals from"
+    return f" ({what} {factor_text(low)}x to {factor_text(high)}x)"
+
+
+def _largest(marked: Sequence[StripRow]) -> dict[str, str]:
     """Figure and names of the largest of these rows and of those that are like it, and of the rest."""
     rows = sorted(marked, key=_size, reverse=True)
+    largest = rows[0]
     alike = [row for row in rows if row is largest or _overlap(row, largest)]
     others = [row for row in rows if row not in alike]
     rest = f", {_range(others)} with {_others(others)}" if others else ""
@@ -293,10 +335,7 @@ def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "def
 
 
 def below_each_other(drawn: Iterable[pieces.Piece], note: str | Html) -> Html:
-    """What is said of all pictures, and the pictures: nobody has to look for what they are relative to.
-
-    On a narrow screen, what is said of strips comes after them: their rows have it in words.
-    """
+    """What is said of all pictures, and the pictures: nobody has to look for what they are relative to."""
     key = Sentence(note, kind="key", element="p") if isinstance(note, str) else note
     return Html('<div class="keyed">', key, '<div class="strips">', *drawn, "</div></div>")
 

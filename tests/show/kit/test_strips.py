@@ -74,7 +74,8 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     assert '<th scope="col">&lt;b&gt;<span class="code"> to a</span></th>' in chained
     legend = coloured("default", RATE_WORDS, [StripRow("b", NOISY)])
     small = StripRow("a", Ratio(1.02, 1.01, 1.03, runs=9, p=0.001))
-    assert legend.endswith("Grey: may be noise.") and "Black: " in coloured("default", RATE_WORDS, [small])
+    assert legend.endswith("Grey: may be noise.")
+    assert "Black: " in coloured("default", RATE_WORDS, [small])
     assert '<td class="small"' in heat([("x", [small])], "Rates")[0] and 'class="small"' not in chained
     paints = re.findall(r'style="([^"]*)"', legend)
     assert paints[0] == clear.get("style") and ">faster</span>" in legend and ">slower</span>" in legend
@@ -91,7 +92,7 @@ def test_dots_stand_on_a_logarithmic_axis_around_one() -> None:
 def test_the_word_tells_good_from_bad_not_more_from_less() -> None:
     far = Ratio(0.0083, 0.005, 0.0137, runs=3, p=0.001)
     slow = Ratio(0.5, 0.45, 0.55, runs=3, p=0.001)
-    assert StripRow("a", far, better="lower").figure == "0.0083x, better"
+    assert StripRow("a", far, better="lower").figure == "1/120x, better"
     assert StripRow("a", slow, words=RATE_WORDS).figure == "0.50x, slower"
     assert StripRow("a", CLEAR, better="neither").figure == "1.50x more"
     assert StripRow("a", slow, better="neither").figure == "0.50x, less"
@@ -145,9 +146,13 @@ def test_the_finding_is_the_largest_gain_and_the_largest_loss() -> None:
     read = ("qr100", [StripRow("a20", Ratio(8.0, 6.5, 9.9, 3, p=0.001), words=RATE_WORDS),
                       StripRow("a21", faster, words=RATE_WORDS, name="mysql.a21"), StripRow("a10", NOISY)])  # fmt: skip
     assert finding([load, read]) == (
-        "qr100: 8.00x to 8.60x faster with mysql.a21 and a20; l.i1: 0.82x, slower with a13"
+        "qr100: 8.00x to 8.60x faster with mysql.a21 and a20; l.i1: 0.82x, slower with a13, but 1.50x faster with a20"
     ), "their intervals overlap, so nobody knows which of them is faster"
     assert finding([load], "{names} {figure}") == "l.i1: a20 1.50x faster; l.i1: a13 0.82x, slower"
+    titled = [("Inserts (l.i1)", [StripRow("a", faster)]), ("inserts (l.i2)", [StripRow("a", slow)])]
+    assert finding(titled) == "Inserts (l.i1): 8.60x better with a; inserts (l.i2): 0.82x, worse with a"
+    titled[0] = ("inserts (l.i1)", titled[0][1])
+    assert finding(titled) == "inserts (l.i1): 8.60x better with a; l.i2: 0.82x, worse with a", "the same words"
     lags = [
         StripRow(name, Ratio(1 / n, 0.9 / n, 1.1 / n, 3, p=0.001), better="lower") for name, n in (("a", 2), ("b", 4))
     ]
@@ -187,12 +192,17 @@ def test_where_both_reach_their_target_a_small_difference_is_no_noise() -> None:
 
 def test_where_nothing_is_clear_the_finding_says_so_and_not_that_sides_are_equal() -> None:
     noisy, alone = ("l.i1", [StripRow("a", NOISY)]), ("qr100", [StripRow("a", Ratio(8.0))])
-    assert finding([noisy]) == "l.i1: no difference found"
+    assert finding([noisy]) == "l.i1: no difference found (interval 0.70x to 1.20x)"
     assert finding([alone]) == "qr100: a has 8.00x; too few runs to tell a difference from noise"
     based = ("qr100", [StripRow("a", Ratio(8.0), base="b"), StripRow("c", Ratio(0.5), base="b")])
     assert finding([based]) == "qr100: a has 8.00x the figure of b; too few runs to tell a difference from noise"
     assert finding([("x", [StripRow("a", status="failed")])]) == "Too few runs to tell a difference from noise"
-    assert finding([noisy, alone]) == "l.i1: no difference found", "of one run nothing is said"
+    assert finding([noisy, alone]) == finding([noisy]), "of one run nothing is said"
+    wide = [StripRow("a", Ratio(1.1, 0.1, 12, p=0.9)), StripRow("b", NOISY)]
+    same = [("l.i1, p99", wide), ("setup x, l.i2, p99", [StripRow("a", NOISY)])]
+    assert finding(same) == "p99 in l.i1 and setup x, l.i2: no difference found (intervals from 0.10x to 12.0x)"
+    same[1] = ("l.i2, mean", same[1][1])
+    assert finding(same).startswith("l.i1, p99 and l.i2, mean: no difference found (")
 
 
 def test_an_axis_names_values_that_leave_each_other_room() -> None:
