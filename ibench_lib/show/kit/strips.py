@@ -9,6 +9,7 @@ import html
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from ibench_lib.analysis.verdicts import Ratio
@@ -186,8 +187,19 @@ def coloured(palette: str, words: Words, rows: Iterable[StripRow]) -> str:
         f'<span class="sample" style="background-color: {fill}; color: {ink}">{word}</span>'
         for (fill, ink), word in zip(map(theme.palette(palette).paints, marks), words, strict=True)
     )
+    rows = list(rows)
     small = " Black: a difference too small to count." if any(row.small for row in rows) else ""
-    return f"{' '.join(samples)} Grey: may be noise.{small}"
+    return f"{' '.join(samples)} Grey: may be noise.{small}{_middle_interval(rows)}"
+
+
+def _middle_interval(rows: Iterable[StripRow]) -> str:
+    """How wide the intervals of a heat map are, which has no room for them; empty without any."""
+    known = [row.found for row in rows if row.found and row.found.bounds == "interval"]
+    widths = [math.log(one.high / one.low) / 2 for one in known if one.low and one.high and one.high < math.inf]
+    if not widths:
+        return ""
+    width = math.exp(median(widths))
+    return f" Median interval: {factor_text(1 / width)} to {factor_text(width)} times the ratio."
 
 
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:

@@ -74,7 +74,9 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     assert '<th scope="col">&lt;b&gt;<span class="code"> to a</span></th>' in chained
     legend = coloured("default", RATE_WORDS, [StripRow("b", NOISY)])
     small = StripRow("a", Ratio(1.02, 1.01, 1.03, runs=9, p=0.001))
-    assert legend.endswith("Grey: may be noise.")
+    assert legend.endswith("Grey: may be noise. Median interval: 0.76 to 1.31 times the ratio.")
+    wide = coloured("default", RATE_WORDS, [StripRow("b", NOISY), *[StripRow("a", Ratio(1, 0.5, 2, p=0.9))] * 2])
+    assert wide.endswith("Median interval: 0.50 to 2.00 times the ratio.")
     assert "Black: " in coloured("default", RATE_WORDS, [small])
     assert '<td class="small"' in heat([("x", [small])], "Rates")[0] and 'class="small"' not in chained
     paints = re.findall(r'style="([^"]*)"', legend)
