@@ -28,6 +28,7 @@ _HIGH_PX, _LABELS_PX, _AXIS_PX = 74, 16, 16
 _LEFT_PX = 46
 _LETTER_PX = 6.2
 _LEAST_BAND_PX = 2.0
+_GAP_PX = 4.0
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,15 @@ def _picture(
         width = max(right - left, _LEAST_BAND_PX)
         what = f"{dip['from_s']:,.0f} to {dip['to_s']:,.0f} s: {dip['label']}"
         bands.append(Band(_px(left), _LABELS_PX, _px(width), _HIGH_PX, what))
+    points = tuple(_points(rates, drawing))
     middle = _px(drawing.y(row["median_rate"]))
+    last_s = float((rates["t_s"] + rates["bucket_s"]).max() or 0)  # type: ignore[arg-type]
     causes = "; ".join(f"{dip['label']} at {dip['from_s']:,.0f} s" for dip in dips.to_dicts())
     return RateOverTime(
         caption=title,
         said=f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}",
         size=(drawing.width, height),
-        points=tuple(_points(rates, drawing)),
+        points=points,
         colour=theme.line_token(int(rates["dbms_position"][0]) - 1),
         bands=tuple(bands),
         band_colour=token,
@@ -114,6 +117,7 @@ def _picture(
             Word(drawing.width, height - 4, f"{drawing.end_s:,.0f} s", "to"),
             Word(_LEFT_PX - 4, _LABELS_PX + 8, _short(drawing.most), "to"),
             Word(_LEFT_PX - 4, bottom, "0", "to"),
+            *_end(points[-1], last_s, drawing),
         ),
         left=_LEFT_PX,
         time=OnTime(f"{row['step']}, {row['setup']}", 0.0, drawing.end_s, (read,)),
@@ -137,6 +141,13 @@ def _read(rates: pl.DataFrame) -> tuple[tuple[float, float], ...]:
     """Each second, or the middle of the seconds that share a point, with its mean rate."""
     columns = rates.select("t_s", "bucket_s", "rate_mean").iter_rows()
     return tuple((round(t_s + bucket_s / 2, 2), float(f"{rate:.4g}")) for t_s, bucket_s, rate in columns)
+
+
+def _end(point: tuple[float, float], last_s: float, drawing: _Drawing) -> list[Word]:
+    """Behind the last point of a line that ends long before the axis: a step that is done is no server that is down."""
+    room = drawing.width - point[0] - 2 * _GAP_PX
+    fitting = [text for text in (f"done, {last_s:,.0f} s", "done") if _LETTER_PX * len(text) <= room]
+    return [Word(point[0] + _GAP_PX, point[1] + 4, text, "from") for text in fitting[:1]]
 
 
 def _labels(dips: pl.DataFrame, drawing: _Drawing, ink: str) -> list[Word]:

@@ -74,6 +74,8 @@ def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() ->
     assert 45 < max(x for x, _ in short) < 50 < 95 < max(x for x, _ in long), "half of the axis"
     assert short[0][1] < long[0][1], "twice the rate"
     assert [len(figure.findall(".//rect")) for figure in figures] == [0, 1]
+    ends = [[text for text in figure.itertext() if text.startswith("done, ")] for figure in figures]
+    assert ends == [["done, 10 s"], []], "a line that ends is a step that is done, not a server that is down"
 
 
 @pytest.mark.slow
