@@ -12,6 +12,9 @@ from ibench_lib.base.wording import MOST_NAMED, count, shortened
 # Not the digits of a name, such as a step's: t16, l.i1, 10x.
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*(?!\w)")
 
+# What `busy_hosts` says of a step.
+_TAKEN = re.compile(r"other processes used |the hypervisor kept ")
+
 
 @dataclass(frozen=True)
 class KindOfWarning:
@@ -21,11 +24,19 @@ class KindOfWarning:
     ----------
     found : (warning, dbms), each once. `texts` are the warnings alone, each once.
     about : which results have such a warning, and in how many of their runs; for people.
+    runs : in how many runs it is.
     """
 
     found: list[tuple[str, str]]
     texts: list[str]
     about: str
+    runs: int
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a few words: such as an option, or a busy host."""
+        first, colon, rest = self.texts[0].partition(": ")
+        return "a busy host" if colon and _TAKEN.match(rest) else first
 
     def __str__(self) -> str:
         more = f", and {len(self.texts) - 1} more of this kind" if len(self.texts) > 1 else ""
@@ -48,7 +59,7 @@ def _kind(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFrame) -> Kin
     texts, names = (list(dict.fromkeys(values)) for values in zip(*found, strict=True))
     whose = "all results" if len(names) == runs["dbms"].n_unique() > MOST_NAMED else shortened(names, ", ")
     about = whose if len(runs) == of_runs == 1 else f"{whose}; {of_runs} of {count(len(runs), 'run')}"
-    return KindOfWarning(found, texts, about)
+    return KindOfWarning(found, texts, about, of_runs)
 
 
 def runs_warned(runs: pl.DataFrame) -> int:

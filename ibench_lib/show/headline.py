@@ -26,7 +26,7 @@ from ibench_lib.analysis.frames import (
     without_short_steps,
 )
 from ibench_lib.analysis.frames import short_names as short_names
-from ibench_lib.analysis.run_warnings import runs_warned
+from ibench_lib.analysis.run_warnings import kinds_of_warnings, runs_warned
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
@@ -380,12 +380,11 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
         why = "Rows, durations and memory are scaled down to this fraction of scale 1."
-        reservations.append((f"scaled {', '.join(scales)}", why))
+        reservations.append((f"sizes and times scaled to {joined(scales)}", why))
     warned = runs_warned(runs)
     if warned:
-        reservations.append(
-            (f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs.")
-        )
+        what = f"warnings in {warned} of {count(len(runs), 'run')}: {_warned_of(runs)}"
+        reservations.append((what, "They are listed below the table of runs."))
     reservations += _taken(runs, frame)
     done = frame.filter(pl.col("step_status") == "complete")
     for column, text, why in (
@@ -407,18 +406,25 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if reservations else ""
 
 
+def _warned_of(runs: pl.DataFrame) -> str:
+    """What most runs with a warning are warned of, and how many more kinds of warnings there are."""
+    kinds = sorted(kinds_of_warnings(runs), key=lambda kind: -kind.runs)
+    more = f" and {count(len(kinds) - 1, 'other kind')}" if kinds[1:] else ""
+    return f"{kinds[0].subject}{more}"
+
+
 def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:
     """The CPU that others had in the steps that the post shows, those of `frame`; empty if it was not much in any."""
     busy = runs.select("run_id", "taken").explode("taken").unnest("taken").drop_nulls("share")
     busy = busy.filter(pl.col("step").is_in(frame["step"].unique().to_list())).sort("share", descending=True)
     if busy.is_empty():
         return []
-    most = "" if busy["step"].n_unique() == 1 else "most in "
-    whose = f"in {busy['run_id'].n_unique()} of {count(len(runs), 'run')}"
+    most = f"{'' if busy['step'].n_unique() == 1 else 'most in '}{busy['step'][0]}"
+    where = f"in {busy['run_id'].n_unique()} of {count(len(runs), 'run')}"
     return [
         (
-            f"others had up to {100 * busy['share'][0]:.0f} % of the CPUs {whose} ({most}{busy['step'][0]})",
-            "Other processes used them, or the hypervisor kept them: the warnings say which, and in which steps.",
+            f"{busy['whose'][0]} had up to {100 * busy['share'][0]:.0f} % of the CPUs {where} ({most})",
+            "The warnings say what others had in each step, and who they were.",
         )
     ]
 

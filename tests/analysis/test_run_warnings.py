@@ -20,6 +20,12 @@ def test_warnings_that_differ_in_their_numbers_are_one_kind() -> None:
     assert cpu.found == [("python (7) takes 93 % of a core", "a"), ("python (9) takes 1.5 % of a core", "a")]
     assert str(perf) == "no perf (a; 1 of 4 runs)"
     assert runs_warned(runs) == 2
+    assert [(kind.subject, kind.runs) for kind in (cpu, perf)] == [(cpu.texts[0], 2), ("no perf", 1)]
+
+
+def test_the_subject_of_a_warning_is_an_option_or_a_busy_host() -> None:
+    warnings = ["pool: asked 8 (a.cnf:3), the server uses 1", "t1: the hypervisor kept 12 % of the CPUs"]
+    assert [kind.subject for kind in kinds_of_warnings(runs_of(("a", warnings)))] == ["pool", "a busy host"]
 
 
 def test_warnings_of_steps_whose_names_differ_in_digits_are_kinds_of_their_own() -> None:

@@ -152,7 +152,8 @@ def test_reservations_come_before_the_numbers() -> None:
     )
     badges = re.findall(r"<li title=[^>]*>([^<]*)</li>", markup(post))
     assert badges == [
-        "1 of 3 runs not complete", "one run of each", "scaled 1/500", "warnings in 1 of 3 runs",
+        "1 of 3 runs not complete", "one run of each", "sizes and times scaled to 1/500",
+        "warnings in 1 of 3 runs: swap",
         "client-bound: qr100", "target rate missed: qr100",
     ]  # fmt: skip
 
@@ -244,7 +245,7 @@ def test_a_post_with_a_question_of_its_own_opens_with_its_figure() -> None:
     assert "<figcaption>qr100, seconds of the query</figcaption>" in page
     first, *_ = re.findall("<figcaption>([^,]*),", page)
     assert first == "qr100", "in no other step is there a difference"
-    assert "0.0080x, better</td>" in page and "Arrow: beyond the axis." in page
+    assert "1/125x, better</td>" in page and "Arrow: beyond the axis." in page
     assert "get_min took" in page and 'href="#evidence.get_min"' in page
     (item,) = ib.opening(post, ib.mvcc_gc_statements).items
     assert isinstance(item, Html) and "<figure" not in item.markup
