@@ -79,9 +79,10 @@ def pair_headline(chosen: Pair) -> Shown:
     sentences = [Sentence(text, link) for text in texts]
     sentences += [Sentence(text, sources("step_throughput")) for text in short]
     sides = f"Each dot: B / A ({chosen.other} / {chosen.base})"
-    whose = "all that were chosen" if chosen.neighbours else "these two"
+    whose = "all that were chosen" if chosen.neighbours else "these two alone"
     marks = marks_said(row for _, rows in titled for row in rows)
-    key = f"{sides}, with its interval from the noise of {whose}. {marks} Costs are drawn only if they differ."
+    pooled = "" if chosen.neighbours else " (a post of more results pools the noise of all, so its intervals differ)"
+    key = f"{sides}, with its interval from the noise of {whose}{pooled}. {marks} Costs are drawn only if they differ."
     if not judged:
         key = f"{sides}. One side has only one run: the noise is unknown."
     codes = {str(code) for place in values.select("setup", "step").unique().iter_rows() for code in place}
