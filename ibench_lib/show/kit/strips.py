@@ -206,8 +206,8 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
     """What strips show in one sentence: the largest clear gain, the largest clear loss; or that there is neither.
 
     Such as: qr100: 8.00x to 8.60x faster with a21 and a20 than with base, 2.10x with a13; l.i1: 0.82x, slower with a10,
-    but 1.50x faster with a20. Rows whose intervals overlap with that of the largest are named with it. `pattern` is
-    what stands behind a title.
+    but 1.50x faster with a20. Rows whose intervals overlap with that of the largest are named with it; those with
+    another base are in the picture alone. `pattern` is what stands behind a title.
     """
     marked = {mark: [(title, row) for title, rows in titled for row in rows if row.mark == mark] for mark in _AGAINST}
     firsts = {mark: max(rows, key=lambda one: _size(one[1])) for mark, rows in marked.items() if rows}
@@ -215,9 +215,11 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
     for mark, (title, first) in firsts.items():
         than = f" than with {first.base}" if first.base != said else ""
         said = first.base
-        parts = _largest([row for other, row in marked[mark] if other == title])
-        against = _AGAINST[mark]
-        opposite = [row for other, row in marked[against] if other == title]
+        alike = {
+            of: [row for other, row in marked[of] if other == title and row.base == first.base] for of in _AGAINST
+        }
+        parts, against = _largest(alike[mark]), _AGAINST[mark]
+        opposite = alike[against]
         if opposite and firsts[against][0] != title:  # else it has a sentence of its own
             parts["rest"] += f", but {_FINDING.format(**_largest(opposite), than='')}"
         sentences.append(f"{_again(title, told)}: {pattern.format(**parts, than=than)}")
