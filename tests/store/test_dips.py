@@ -275,6 +275,21 @@ def test_who_takes_the_cpu_is_named_before_redo_and_storage_and_not_where_the_se
     assert {"cause": "redo", "points": 3} in dip["candidates"]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("ms", "cause"), [(150, None), (250, "redo")])
+def test_slow_fsyncs_that_take_little_of_the_time_explain_no_dip(ms: int, cause: str | None) -> None:
+    """Ten of them take 15 times as long as outside, or 25 times; only the latter take a fifth of the second."""
+    (dip,) = dips_of(sampled(redo_fsyncs=grown(10, 100), redo_flush_ms=grown(ms, 100)))
+    assert dip["cause"] == cause
+
+
+@pytest.mark.slow
+def test_a_dip_of_the_sample_is_not_put_down_to_an_fsync_of_the_second_behind_it() -> None:
+    """In the first second, fsyncs took 18 ms; in the one that ended 1.7 s after it, 20 ms, and its rate was good."""
+    dips = choose(reader.lake(str(ROOT / "data" / "sample")), "stalls").ask("dips")
+    assert dips["label"].to_list() == ["unexplained", "client pause", "checkpoint"]
+
+
 @pytest.mark.slow
 def test_a_run_of_the_sample_that_the_hypervisor_starved_is_not_put_down_to_redo_or_storage() -> None:
     """Steal was 41 to 70 % in its dips. No dip of these paced runs is one of late answers alone."""
