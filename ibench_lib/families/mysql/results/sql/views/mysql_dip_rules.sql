@@ -6,7 +6,7 @@ SELECT * FROM (VALUES
     ('row_locks', 2, 'server.row_lock_wait_share', 'max', 'at least', 0.5, 0, 'waits for row locks took half of the time of the clients'),
     ('row_locks', 2, 'clients.retries_per_s', 'max', 'times', 3, 1, 'deadlocks and lock timeouts were retried'),
     ('checkpoint', 3, 'server.redo_file_waits_per_s', 'max', 'times', 2, 1, 'the log writer waited for space in the redo files'),
-    ('checkpoint', 3, 'server.redo_is_full', 'mean', 'at least', 0.9, 0, 'the checkpoint age was at the limit at which writers wait'),
+    ('checkpoint', 3, 'server.redo_is_full', 'mean', 'at least', 0.9, 0, 'the checkpoint age was at its limit, or where pages are flushed at any cost'),
     ('checkpoint', 2, 'server.sync_flush_share', 'max', 'rises to', 0.5, 0.5, 'most of the pages written were flushed for a checkpoint'),
     ('checkpoint', 2, 'server.redo_full_share', 'max', 'rises to', 0.95, 0.1, 'the checkpoint age rose to 95 % of its limit or more'),
     ('checkpoint', 2, 'server.pages_flushed_sync_per_s', 'max', 'times', 2, 10, 'pages were flushed for a checkpoint'),
