@@ -29,7 +29,7 @@ _HOMES = {
     "show.compare.differences": ("differences", "left_out"),
     "show.compare.headline": ("pair_headline",),
     "show.compare.tables": ("facts_side_by_side", "metrics_side_by_side", "options_side_by_side"),
-    "show.configurations.sentences": ("caution_statements", "shared_statements"),
+    "show.configurations.sentences": ("caution_statements", "same_server_statements", "shared_statements"),
     "show.contents": ("contents",),
     "show.costs.reasons": ("reasons",),
     "show.costs.sentences": ("cost_statements",),

@@ -24,6 +24,7 @@ from ibench_lib.show.compare.tables import facts_side_by_side as facts_side_by_s
 from ibench_lib.show.compare.tables import metrics_side_by_side as metrics_side_by_side
 from ibench_lib.show.compare.tables import options_side_by_side as options_side_by_side
 from ibench_lib.show.configurations.sentences import caution_statements as caution_statements
+from ibench_lib.show.configurations.sentences import same_server_statements as same_server_statements
 from ibench_lib.show.configurations.sentences import shared_statements as shared_statements
 from ibench_lib.show.contents import contents as contents
 from ibench_lib.show.costs.reasons import reasons as reasons

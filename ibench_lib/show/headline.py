@@ -34,6 +34,7 @@ from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import NOT_MEASURED, capital, count, joined
 from ibench_lib.metrics import Better
 from ibench_lib.show.configurations.legend import legend, option_words
+from ibench_lib.show.configurations.sentences import same_server_statements
 from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, listed_sentences, say, sentence, sources
 from ibench_lib.show.kit.pieces import TLDR, TLDR_REST, Piece, Sentence, Strip
@@ -350,8 +351,8 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
 
 
 def attentions(post: Selection) -> Html:
-    """What must stand next to a verdict: that the runs have different hosts or load clients; empty if not."""
-    subjects: tuple[Callable[..., list[str]], ...] = (host_statements, client_statements)
+    """What must stand next to a verdict: other hosts or load clients, or the same server twice; empty without."""
+    subjects: tuple[Callable[..., list[str]], ...] = (host_statements, client_statements, same_server_statements)
     sentences = [
         Sentence(text, sources(*subject.asks), "loud")  # type: ignore[attr-defined]
         for subject in subjects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.base.wording import shortened
+from ibench_lib.base.wording import joined, shortened
 from ibench_lib.show.kit.statements import asks, attention
 from ibench_lib.show.kit.wording import comment
 
@@ -19,6 +19,24 @@ def caution_statements(fragments: pl.DataFrame) -> list[str]:
         for row in fragments.to_dicts()
         for line in row["text"].splitlines()
         if line.startswith(_CAUTION)
+    ]
+
+
+@asks("same_servers")
+def same_server_statements(same_servers: pl.DataFrame) -> list[str]:
+    """Which configurations the server ran alike although their option files differ, which nobody should overlook."""
+    setups: dict[tuple[str, ...], list[str]] = {}
+    for row in same_servers.to_dicts():
+        setups.setdefault(tuple(row["dbms"]), []).append(row["setup"])
+    several = len({setup for of_group in setups.values() for setup in of_group}) > 1
+    groups = [f"{joined(list(names))}{f' in {joined(where)}' if several else ''}" for names, where in setups.items()]
+    if not groups:
+        return []
+    return [
+        attention(
+            f"The server ran these alike, whatever their option files say: {'; '.join(groups)}. None of its variables "
+            "differs between them, so a difference is noise, unless it comes from an option that is no variable."
+        )
     ]
 
 

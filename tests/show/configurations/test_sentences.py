@@ -1,5 +1,6 @@
 """Sentences about fragments of configurations."""
 
+import re
 from typing import Any
 
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
+from ibench_lib.show.configurations.sentences import same_server_statements
 from ibench_lib.store import reader
 from tests.places import ROOT
 from tests.show.saying import made_of, spoken
@@ -23,6 +25,25 @@ def test_fragments_that_all_have_are_told_once() -> None:
     assert ib.shared_statements(frame) == ["All 2 configurations include p2.cnf: “p2: trouble”"]
     alone = frame.with_columns(dbms=pl.lit(["a"]))
     assert ib.shared_statements(alone) == []
+
+
+def test_configurations_that_the_server_runs_alike_are_named(workspace: Workspace) -> None:
+    """Their option files differ, and what the server says of itself does not."""
+    asked = Run("a18", minute=1, options="innodb_page_cleaners=4\n")
+    other = Run("a20", minute=2, options="innodb_max_purge_lag=4\n", variables=(("innodb_max_purge_lag", "4"),))
+    made_of(workspace, Run(), asked, other, Run("same", minute=3))
+    (said,) = spoken(workspace, same_server_statements)
+    assert said.startswith("Attention: The server ran these alike, whatever their option files say: system.cy10a, ")
+    assert "system.a18 and system.same. None of its variables differs" in said
+    assert said in re.sub("<.*?>", "", str(ib.headline(choose(reader.lake(workspace), "demo")).items[0]))
+    assert spoken(workspace, same_server_statements, dbms=["system.cy10a", "system.a20"]) == []
+    assert spoken(workspace, same_server_statements, dbms=["system.cy10a", "system.same"]) == [], "one option file"
+
+
+def test_the_sample_has_five_servers_for_seven_configurations() -> None:
+    post = choose(reader.lake(str(ROOT / "data" / "sample")), "innodb_purge_lag_sample")
+    groups = [[name.removeprefix("mysql-9.7.") for name in names] for names in post.ask("same_servers")["dbms"]]
+    assert groups == [["base", "a18"], ["a20", "a22"]]
 
 
 def test_a_caution_of_a_configuration_is_loud_and_its_words_are_shown(workspace: Workspace) -> None:
