@@ -206,6 +206,17 @@ def test_statistics_that_lag_behind_are_not_yet_known(
     assert (cells["rows"] == "not yet known") != known and (cells["indexes"] == "not yet known") != known
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("grown", [0, 1])
+def test_statistics_of_an_earlier_step_are_not_those_of_files_that_have_grown(workspace: Workspace, grown: int) -> None:
+    """A step that writes more than 1 % of the files has other statistics, if the server updated them."""
+    before, after = (sized(20 * MB, 6 * MB, files, rows=120_000) for files in (30 * MB, (30 + grown) * MB))
+    earlier = [{**row, "step_id": KEY["step_id"] - 1} for row in before["sizes"]]
+    lake = lake_with(workspace, **{**after, "sizes": [*earlier, *after["sizes"]]}, **seconds_of([10]))
+    row = answer(lake, "sizes_at_step_end", steps=["l.i1"]).row(0, named=True)
+    assert row["statistics_lag"] == bool(grown) == (row["table_data"] is None)
+
+
 def test_the_sample_has_no_table_of_no_size() -> None:
     lake = reader.lake()
     runs = reader.sql(lake, "SELECT run_id FROM runs WHERE experiment = 'innodb_purge_lag_sample'")["run_id"].to_list()

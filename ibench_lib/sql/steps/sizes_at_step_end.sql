@@ -3,7 +3,9 @@
 -- the files of the benchmark's database (dbgb1), system tablespace, undo, redo, temporary files, binary log, and
 -- the whole data directory (dbgb2). `statistics_lag`: the statistics cannot be those of the step's end, so table_data
 -- and table_index are not yet known. They come to less than 20 bytes a row, the least that a row takes, or to less than
--- a quarter of the files (or, without any index, than half of them). NULL: not captured, or unknown.
+-- a quarter of the files (or, without any index, than half of them); or they are, to the byte, those of an earlier step,
+-- since which the files have grown by more than 1 % (a run that went on from a snapshot has those of the run that loaded
+-- it). NULL: not captured, or unknown.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -35,10 +37,14 @@ WITH summed AS (
             -- A file grows by 1 MiB at a time, by 4 where it is large: what is small is not judged by its files.
             table_data * 1024**3 < 20 * row_count
                 OR dbgb1 * 1024 > 4 * tables
-                   AND table_data + coalesce(table_index, 0) < dbgb1 / (CASE table_index WHEN 0 THEN 2 ELSE 4 END),
+                   AND table_data + coalesce(table_index, 0) < dbgb1 / (CASE table_index WHEN 0 THEN 2 ELSE 4 END)
+                OR dbgb1 * 1024 > 4 * tables
+                   AND dbgb1 > 1.01 * min(dbgb1) OVER (
+                       PARTITION BY coalesce(r.loaded_from, run_id), table_data, table_index
+                   ),
             false
         ) AS statistics_lag
-    FROM wide w LEFT JOIN filled USING (run_id, step_id)
+    FROM wide w JOIN runs r USING (run_id) LEFT JOIN filled USING (run_id, step_id)
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status,
