@@ -63,12 +63,17 @@ _LONG_S = 10.0
 """Of a step that takes at least so long, a hiccup of a second is a small part."""
 
 
+_SHORT_S = 2.0
+"""Below this, whole seconds would hide how short a step was."""
+
+
 def lasted(rows: pl.DataFrame) -> str:
     """Behind the title of a step that nobody took long for: in how many seconds, such as `, in 4 s`; else empty."""
     done = rows.filter(pl.col("step_status") == "complete")["duration_s"].drop_nulls().to_list()
     if not done or max(done) >= _LONG_S:
         return ""
-    ends = dict.fromkeys(f"{end:.0f}" for end in (min(done), max(done)))
+    spec = ".1f" if min(done) < _SHORT_S else ".0f"
+    ends = dict.fromkeys(format(end, spec) for end in (min(done), max(done)))
     return f", in {' to '.join(ends)} s"
 
 
@@ -95,9 +100,9 @@ UNPROMISED = "repeats made one after the other on a host that drifts, or a confi
 
 
 def detectable_said(ratios: Collection[Ratio]) -> str:
-    """The change that would have been found in any of these; empty where that is not known."""
+    """The change that would have been found, from the quietest of these to the noisiest; empty where not known."""
     known = [ratio.detectable for ratio in ratios if ratio.detectable is not None]
-    return change_text(max(known)) if known else ""
+    return " to ".join(dict.fromkeys(change_text(end(known)) for end in (min, max))) if known else ""
 
 
 def change_text(log: float) -> str:

@@ -4,8 +4,9 @@ import math
 
 import polars as pl
 
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.base.wording import joined, shortened
-from ibench_lib.show.kit.wording import comment, lasted, smallest_within
+from ibench_lib.show.kit.wording import comment, detectable_said, lasted, smallest_within
 
 
 def test_wording() -> None:
@@ -30,9 +31,16 @@ def test_the_smallest_change_of_many_figures_is_said_of_the_quietest_and_of_the_
     )
 
 
+def test_what_would_have_been_found_is_said_of_the_quietest_and_the_noisiest() -> None:
+    quiet, noisy = (Ratio(1.0, 0.9, 1.1, 3, p=0.9, detectable=math.log(ratio)) for ratio in (1.06, 5.2))
+    assert detectable_said([noisy, quiet, Ratio(2.0)]) == "6 % to 5.20x"
+    assert detectable_said([quiet, quiet]) == "6 %" and detectable_said([Ratio(2.0)]) == ""
+
+
 def test_only_a_short_step_says_how_long_it_took() -> None:
     def said(*took: float | None, status: str = "complete") -> str:
         return lasted(pl.DataFrame({"duration_s": took, "step_status": status}, schema_overrides={"duration_s": float}))
 
     assert said(3.6, 4.2) == ", in 4 s" and said(4.0, 9.4) == ", in 4 to 9 s"
+    assert said(0.77, 1.84) == ", in 0.8 to 1.8 s", "one side took less than a second"
     assert said(4.0, 10.0) == said(None) == said(4.0, status="failed") == ""
