@@ -171,7 +171,8 @@ def _print(
         sys.stdout.write(json.dumps(of_other_programs, indent=1) + "\n")
     else:
         heads, cells = _cells(rows, post)
-        of_what, warned = _heading(told, shown.where(lake)), [str(kind) for kind in kinds_of_warnings(told.runs)]
+        of_what = _heading(told, shown.where(lake), noise_of=len(post.run_ids))
+        warned = [str(kind) for kind in kinds_of_warnings(told.runs)]
         if form is Form.md:
             lines = [heads, ["---"] * len(heads), *cells]
             table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -199,10 +200,11 @@ def _with_its_runs(row: SummaryRow, post: Selection, where: str) -> dict[str, An
     return dataclasses.asdict(row) | dict(zip(_OF_RUNS, found, strict=True))
 
 
-def _heading(post: Selection, where: str) -> str:
-    """The experiment, its title, and the lake that it is read from."""
+def _heading(post: Selection, where: str, noise_of: int) -> str:
+    """The experiment, its title, the runs, those that the noise is of if they are more, and the lake of them all."""
     names, titles = (post.runs[column].unique(maintain_order=True).to_list() for column in ("experiment", "title"))
-    return f"{', '.join(names)}: {'; '.join(titles)} ({count(len(post.run_ids), 'run')}, lake {where})"
+    runs = count(len(post.run_ids), "run") + (f", noise of {noise_of}" if noise_of > len(post.run_ids) else "")
+    return f"{', '.join(names)}: {'; '.join(titles)} ({runs}, lake {where})"
 
 
 def _print_tables(heads: list[str], lines: list[list[str]]) -> None:

@@ -136,6 +136,10 @@ def test_two_results_are_compared_with_the_first_as_base(measured: Workspace) ->
     assert {row["dbms"] for row in found} == {"system.b", "system.c"}
     tails = {row["rate"] for row in found if row["rate"].startswith("p99")}
     assert tails == {"p99 of insert (ms)", "p99 of range query (ms)"}
+    heading = ibench(measured, "compare", "system.b", "system.c").stdout.splitlines()[0]
+    few, many = re.findall(r"(\d+) runs, noise of (\d+), lake ", heading)[0]
+    assert 0 < int(few) < int(many), "the noise is that of all results"
+    assert "noise of" not in ibench(measured, "summary").stdout
 
 
 def test_an_excluded_run_is_in_no_figure_and_is_named(measured: Workspace) -> None:
