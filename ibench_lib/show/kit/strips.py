@@ -215,9 +215,7 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
     for mark, (title, first) in firsts.items():
         than = f" than with {first.base}" if first.base != said else ""
         said = first.base
-        alike = {
-            of: [row for other, row in marked[of] if other == title and row.base == first.base] for of in _AGAINST
-        }
+        alike = {of: [row for other, row in marked[of] if other == title and row.base == first.base] for of in _AGAINST}
         parts, against = _largest(alike[mark]), _AGAINST[mark]
         opposite = alike[against]
         if opposite and firsts[against][0] != title:  # else it has a sentence of its own

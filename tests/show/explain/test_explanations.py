@@ -38,7 +38,9 @@ def test_the_first_screen_says_steps_in_words_and_what_became_of_the_rate() -> N
     found = post_of(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43)))
     page = ib.explained(found).markup
     assert '<span class="words">Inserts in key order · </span><span class="code">l.i0, cached</span></h3>' in page
-    assert re.findall('<p class="finding">([^<]*)<', page) == ["Inserts in key order (l.i0): no difference found (interval 1.00x to 1.00x)"]
+    assert re.findall('<p class="finding">([^<]*)<', page) == [
+        "Inserts in key order (l.i0): no difference found (interval 1.00x to 1.00x)"
+    ]
     first, *others = found.each
     rate = replace(first.rate[2], name="throughput")
     changed = replace(found, each=(replace(first, rate=(rate, *first.rate[1:])), *others))
