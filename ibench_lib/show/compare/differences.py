@@ -46,7 +46,7 @@ def differences(chosen: Pair) -> Html:
         )
         paragraphs.append(
             _list(
-                beyond, "Rates first, then response times, then the rest; the largest differences first in each group:"
+                beyond, "Rates of the whole step first, then response times, then the rest; the largest differences first in each group:"
             )
         )
     if two:
