@@ -41,7 +41,7 @@ CHART_CONFIG = {
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
 }
 
-TLDR_WORDS = 110
+TLDR_WORDS = 80
 """Bullets of a tl;dr that end within so many words stand above the first picture, the others below it.
 
 A phone of 390 pixels then shows the beginning of the picture within 1,000.

@@ -25,19 +25,21 @@ def caution_statements(fragments: pl.DataFrame) -> list[str]:
 @asks("same_servers")
 def same_server_statements(same_servers: pl.DataFrame) -> list[str]:
     """Which configurations the server ran alike although their option files differ, which nobody should overlook."""
-    setups: dict[tuple[str, ...], list[str]] = {}
+    builds: dict[str, dict[str, list[str]]] = {}
     for row in same_servers.to_dicts():
-        setups.setdefault(tuple(row["dbms"]), []).append(row["setup"])
-    several = len({setup for of_group in setups.values() for setup in of_group}) > 1
-    groups = [f"{joined(list(names))}{f' in {joined(where)}' if several else ''}" for names, where in setups.items()]
-    if not groups:
-        return []
-    return [
-        attention(
-            f"The server ran these alike, whatever their option files say: {'; '.join(groups)}. None of its variables "
-            "differs between them, so a difference is noise, unless it comes from an option that is no variable."
+        names = joined([name.removeprefix(f"{row['build']}.") for name in row["dbms"]])
+        builds.setdefault(row["build"], {}).setdefault(names, []).append(row["setup"])
+    several = same_servers["setup"].n_unique() > 1
+    sentences = []
+    for build, groups in builds.items():
+        alike = [f"{names}{f' in {joined(setups)}' if several else ''}" for names, setups in groups.items()]
+        sentences.append(
+            attention(
+                f"{build} ran {' alike, and '.join(alike)} alike: none of its variables differs. A difference between "
+                "them is noise, or of an option that is no variable."
+            )
         )
-    ]
+    return sentences
 
 
 @asks("fragments")

@@ -30,6 +30,6 @@ WITH chosen AS (
     FROM chosen c LEFT JOIN run_values r USING (run_id) LEFT JOIN asked a USING (run_id)
     GROUP BY ALL HAVING count(r.seen) = count(*) AND min(r.seen) = max(r.seen)
 )
-SELECT setup, list(dbms ORDER BY dbms_position) AS dbms
+SELECT setup, build, list(dbms ORDER BY dbms_position) AS dbms
 FROM of_dbms GROUP BY setup, build, seen HAVING count(DISTINCT options) > 1
 ORDER BY setup, min(dbms_position)
