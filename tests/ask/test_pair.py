@@ -133,6 +133,10 @@ def test_a_server_that_did_not_start_has_unknown_variables(workspace: Workspace)
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
     expected = "system.x, cached, run 1: no variables are known, because its server did not start."
     assert said(ib.left_out(pair))[0] == expected
+    imported = {**json.loads(path.read_text()), "server": None, "origin": "imported", "source": "a report"}
+    path.write_bytes(with_checksum(imported))
+    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+    assert said(ib.left_out(pair))[0].endswith("no variables are known, because its files do not have them.")
 
 
 def test_no_public_name_is_hidden_by_a_module_of_the_same_name() -> None:

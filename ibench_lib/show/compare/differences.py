@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import median
+from typing import Any
 
 import polars as pl
 
@@ -83,8 +84,7 @@ def left_out(chosen: Pair) -> Html:
         return Html("")
     lines = [
         _paragraph(
-            f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, because its "
-            f"server {'is starting' if row['status'] == 'running' else 'did not start'}.",
+            f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, because {_why_none(row)}.",
             "selected_runs",
         )
         for row in chosen.runs.filter(pl.col("server_version").is_null()).to_dicts()
@@ -99,6 +99,13 @@ def left_out(chosen: Pair) -> Html:
         _paragraph("For paths inside a run's own folders, only the part below the folder is compared.", "fact_diff")
     )
     return Html(_of_one(chosen) + "".join(lines))
+
+
+def _why_none(run: Mapping[str, Any]) -> str:
+    """Why a run has no variables."""
+    if run["origin"] != "measured":
+        return "its files do not have them"
+    return f"its server {'is starting' if run['status'] == 'running' else 'did not start'}"
 
 
 def _of_one(chosen: Pair) -> str:
