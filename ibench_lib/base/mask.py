@@ -21,6 +21,8 @@ from typing import Any
 from ibench_lib.paths import SOURCE_ROOT, Workspace
 
 HOST, SERVER, USER = "<host>", "<server>", "<user>"
+MASKED = "<masked>"
+"""In place of a value of others that may tell any of these: nobody has said what it tells."""
 _TMP = "<tmp>"
 # Folders that we make there, with names that differ from run to run.
 _OURS_IN_TMP = r"(?:/(?:ibench-(?:capture-)?|tmp)\w{8})?"

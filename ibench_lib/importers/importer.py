@@ -83,6 +83,16 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class ImportedServer:
+    """What files say of the server of a run. `variables` has `base.mask` words for what may tell hosts and people."""
+
+    flavour: str
+    version: str
+    version_comment: str
+    variables: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class ImportedRun:
     """One run that a source describes.
 
@@ -99,6 +109,7 @@ class ImportedRun:
     origin_wall : wall time of the run clock's zero; None if unknown.
     settings : the server's option file, as far as the file contains it.
     host : facts of the host, as far as the file contains them.
+    server : its server; None if no file tells it. Files next to the logs are added by `intake`.
     missing : `table.column` -> why it is NULL.
     workload : facts of its workload, under the names that they have in the manifest of a measured run.
     error, failed_step : why it is no whole run, and the first step that is not; None if it is whole.
@@ -120,6 +131,7 @@ class ImportedRun:
     origin_wall: datetime | None = None
     settings: str = ""
     host: Mapping[str, str] = field(default_factory=dict)
+    server: ImportedServer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     workload: Mapping[str, Any] = field(default_factory=dict)
     error: Remark | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -25,12 +25,21 @@ from ibench_lib.base.wording import suggestion
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, Importer, ImportRequest, Remark, Row
 from ibench_lib.importers.lines import Lines
+from ibench_lib.importers.server_files import ServerFiles, reasons, with_servers
 from ibench_lib.importers.source import Source
 from ibench_lib.importers.stored_names import StoredNames
 from ibench_lib.paths import Workspace, check_name, make_run_id
 from ibench_lib.schema import TABLES
 from ibench_lib.store import reader
-from ibench_lib.store.manifest import Cell, ConfigRecord, ExperimentRecord, KindRecord, Manifest, OperationRecord
+from ibench_lib.store.manifest import (
+    Cell,
+    ConfigRecord,
+    ExperimentRecord,
+    KindRecord,
+    Manifest,
+    OperationRecord,
+    ServerRecord,
+)
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.workload import Workload, find, known, known_steps
@@ -48,6 +57,7 @@ MOST_WARNINGS = 100
 MOST_TEXT = 500
 
 _NAMED = 5
+_VARIABLES = "variables"
 # A row of these stands for one second of a run: rates are made of differences from one row to the next.
 _OF_A_SECOND = {
     *("ops", "server_samples", "server_counters"),
@@ -73,8 +83,9 @@ class ImportResult:
 class PlannedFile:
     """What an import makes of a file, or of one of its logs.
 
-    `file` is its name in the folder or archive, `format` the importer that reads it and None if none does, `why` what
-    of its content decides this. `run`, `step` and `threads` are None where it is of no step.
+    `file` is its name in the folder or archive. `format` is the importer that reads it, "variables" if it has those of
+    a server, and None if it is not used; `why` is what of its content decides this. `run`, `step` and `threads` are
+    None where it is of no step.
     """
 
     file: str
@@ -109,6 +120,7 @@ class _Found:
     text: str
     identity: list[str]
     names: StoredNames
+    servers: ServerFiles
 
 
 def importers() -> dict[str, Importer]:
@@ -197,12 +209,14 @@ def import_file(
                 _name_apart(manifest, workspace)
                 said = _most([_text_of(remark, found.names) for remark in remarks])
                 manifest.warnings += [*said, *found.kept]
+                manifest.server = _server_record(run)
                 writer = RunWriter(workspace.run_dir(manifest.run_id))
                 made.append(manifest.run_id)
                 try:
                     _write(run, _naming(run, files), writer)
                 finally:  # a run that is not sealed could not be removed
                     writer.seal(manifest)
+                    manifest.server = None  # all manifests are in memory, and together their variables may be large
         except BaseException:
             for run_id in made:
                 with contextlib.suppress(LakeError):  # the first error is the one to report
@@ -235,8 +249,12 @@ def plan_import(
         rows: list[PlannedFile] = []
         read = set(files.read())
         for file in files.files:
-            if file.name not in read:
-                rows.append(PlannedFile(file.name, None, "no importer reads it"))
+            if (why_not := found.servers.unused.get(file.name)) is not None or file.name not in read:
+                rows.append(PlannedFile(file.name, None, why_not or "no importer reads it"))
+                continue
+            if (numbers := found.servers.used.get(file.name)) is not None:
+                named = [_name_of(found.runs[number]) for number in numbers]
+                rows += [PlannedFile(file.name, _VARIABLES, "it has the variables of a server", run) for run in named]
                 continue
             why = chosen.recognises(file) or f"it is read as {chosen.name}"
             steps = [
@@ -263,6 +281,8 @@ def _found(files: Source, importer: str | None, told: ImportRequest) -> _Found:
     if not runs:
         raise UsageError(f"{files} has no figures")
     workloads = _check(runs, files)
+    servers = with_servers(files, runs)
+    runs = servers.runs
     names = StoredNames(text for run in runs for text in (run.setup, run.dbms, *(step.name for step in run.steps)))
     keeps_text = len(files.files) == 1 and not files.many and not any(run.private for run in runs)
     read = [file for file in files.files if file.name in files.read()]
@@ -273,12 +293,19 @@ def _found(files: Source, importer: str | None, told: ImportRequest) -> _Found:
         runs=runs,
         workloads=workloads,
         remarks=remarks,
-        warnings=[*_most([_text_of(one, str) for one in said]), *_lost(files, str), *_not_read(files, str)],
-        kept=[*_lost(files, names), *_not_read(files, names)],
+        warnings=[*_most([_text_of(one, str) for one in said]), *_of_files(files, servers, str)],
+        kept=_of_files(files, servers, names),
         text=files.text() if keeps_text else "".join(f"{file.sha256}  {names(file.name)}\n" for file in files.files),
         identity=[chosen.name, *sorted(file.sha256 for file in read)],
         names=names,
+        servers=servers,
     )
+
+
+def _of_files(files: Source, servers: ServerFiles, name: Callable[[str], str]) -> list[str]:
+    """Warnings of the files of an import: lines that are lost, files that are not used, and why, or not read."""
+    unused = reasons(servers.unused, map(name, servers.unused))
+    return [*_lost(files, name), *unused, *_not_read(files, servers.unused, name)]
 
 
 def _files_of(run: ImportedRun, step: ImportedStep, files: Source) -> Sequence[str]:
@@ -484,9 +511,10 @@ def _lost(files: Source, name: Callable[[str], str]) -> list[str]:
     return [f"{count} not understood and left out: {_first(first, total)}"] if total else []
 
 
-def _not_read(files: Source, name: Callable[[str], str]) -> list[str]:
-    """A warning with the files that the importer did not read."""
-    lost = [name(file.name) for file in files.files if file.name not in files.read()]
+def _not_read(files: Source, unused: Mapping[str, str], name: Callable[[str], str]) -> list[str]:
+    """A warning with the files that nobody knows: those of `unused` have a reason."""
+    read = files.read()
+    lost = [name(file.name) for file in files.files if file.name not in read and file.name not in unused]
     count = "1 file was" if len(lost) == 1 else f"{len(lost):,} files were"
     return [f"{count} not read: {_first(lost, len(lost))}"] if lost and files.many else []
 
@@ -505,6 +533,19 @@ def _parts(dbms: str) -> tuple[str, str]:
     """Build and configuration. The last dot separates them, because a build may be called mysql-9.7."""
     build, _, config = dbms.rpartition(".")
     return build, config
+
+
+def _server_record(run: ImportedRun) -> ServerRecord | None:
+    """The server of a run as measured runs have theirs."""
+    server = run.server
+    if server is None:
+        return None
+    return ServerRecord(
+        flavour=server.flavour,
+        version=server.version,
+        version_comment=server.version_comment,
+        variables=dict(server.variables),
+    )
 
 
 def _manifest(number: int, found: _Found, record: ExperimentRecord, source: str, now: datetime) -> Manifest:

@@ -104,7 +104,7 @@ class ServerRecord(_Model):
     flavour: str
     version: str
     version_comment: str
-    variables: dict[str, str] = Field(description="SHOW GLOBAL VARIABLES after start")
+    variables: dict[str, str] = Field(description="SHOW GLOBAL VARIABLES after start, or imported")
     variables_changed: dict[str, tuple[str | None, str | None]] = Field(
         default_factory=dict, description="variables whose value at the end differs: (start, end)"
     )

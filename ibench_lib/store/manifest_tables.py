@@ -105,7 +105,8 @@ MANIFEST_TABLES: dict[str, dict[str, str]] = {
     "config_options": _columns(run_id=_TEXT, position="int64", name=_TEXT, value=_TEXT, origin=_TEXT),
     # One row per fragment of a run's configuration, base first: the file's name and text.
     "config_fragments": _columns(run_id=_TEXT, position="int64", fragment=_TEXT, text=_TEXT),
-    # One row per SHOW GLOBAL VARIABLES of a run.
+    # One row per variable of a run's server: SHOW GLOBAL VARIABLES after its start; of an imported run as its files
+    # have them, with <masked> for values that may tell a host, a person, a path or a secret.
     "server_variables": _columns(run_id=_TEXT, name=_TEXT, value=_TEXT),
     # One row per run whose server's binary was on its host: what its file tells of how it was built, NULL for what it
     # does not tell. `allocator` and `tls_library` are shared libraries that it links; NULL if it links none.

@@ -15,9 +15,9 @@ from ibench_lib.store.manifest import FILE_NAME, Manifest, write_manifest
 
 _RECORD = "mask.json"
 _MOST_BYTES = 10_000_000
-# Told by name: a host may be called anything.
-_IDENTITIES = {"hostname": HOST, "server_uid": "<server_uid>", "server_uuid": "<server_uuid>"}
-_PLACES = {"datadir": "<datadir>", "basedir": "<basedir>"}
+IDENTITIES = {"hostname": HOST, "server_uid": "<server_uid>", "server_uuid": "<server_uuid>"}
+PLACES = {"datadir": "<datadir>", "basedir": "<basedir>"}
+"""What stands for these variables of a server. They are told by name: a host may be called anything."""
 # Everywhere else are names, numbers and facts, in which a host's name can only be a word by chance.
 _FREE_TEXT = ("error", "config", "null_reasons", "settle", "warnings", "collectors")
 
@@ -32,8 +32,8 @@ def masked(manifest: Manifest, mask: Mask) -> Manifest:
     variables = manifest.server.variables if manifest.server else {}
     # A remote server has folders and a name that only it could tell.
     mask = mask.also(
-        {variables[name]: word for name, word in _PLACES.items() if name in variables},
-        {variables[name]: word for name, word in _IDENTITIES.items() if variables.get(name)},
+        {variables[name]: word for name, word in PLACES.items() if name in variables},
+        {variables[name]: word for name, word in IDENTITIES.items() if variables.get(name)},
     )
     record: dict[str, Any] = manifest.model_dump(mode="json")
     seen = {key: mask.all(value, mask.text if key in _FREE_TEXT else mask.paths) for key, value in record.items()}
@@ -43,8 +43,8 @@ def masked(manifest: Manifest, mask: Mask) -> Manifest:
     if record["server"] is not None:
         for key in ("variables", "variables_changed"):
             seen["server"][key] = mask.all(record["server"][key])
-        for name in _IDENTITIES.keys() & seen["server"]["variables"].keys():
-            seen["server"]["variables"][name] = _IDENTITIES[name]
+        for name in IDENTITIES.keys() & seen["server"]["variables"].keys():
+            seen["server"]["variables"][name] = IDENTITIES[name]
     return Manifest.model_validate(seen)
 
 

@@ -17,6 +17,7 @@ from ibench_lib.configs.syntax import size
 from ibench_lib.errors import RunFailed
 from ibench_lib.families.mysql import options
 from ibench_lib.families.mysql.innodb_places import PLACES
+from ibench_lib.families.mysql.saved_output import SAVED
 from ibench_lib.server_figures import available
 from ibench_lib.servers.flavours.flavour import (
     Flavour,
@@ -246,6 +247,7 @@ class MySQLFamily(Flavour):
     connection_limit = "max_connections"
     port = 3306
     driver = "ibench_lib.client.mysql.connection"
+    saved = SAVED
     remakes_redo: Release
     """The first release that recreates its redo log when the size changes."""
     one_redo_file_since: Release | None = None

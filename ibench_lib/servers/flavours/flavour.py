@@ -6,7 +6,7 @@ file, `FigurePlaces` for capture, and statements for callers that have a connect
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -102,6 +102,31 @@ class Inspection:
     metrics: int
     metrics_on: int
     counters: dict[str, Counter | None]
+
+
+@dataclass(frozen=True)
+class SavedOutput:
+    """How text is recognised that somebody has saved of a server of the family, and what of it may be kept.
+
+    Parameters
+    ----------
+    header : the names of the two columns, in lower case.
+    variables, status : names that all releases have, by which the output of each is told apart from other text.
+    of_a_session : variables that only a session has.
+    is_variable : whether a variable may have a name.
+    kept : the value of a variable, given its name, or what stands for it where it may tell a host, person or path.
+    described : of all variables, words that `recognise` knows; None where they do not say what server it is.
+    summary : how a summary for people begins, which rounds what it has.
+    """
+
+    header: tuple[str, str]
+    variables: frozenset[str]
+    status: frozenset[str]
+    of_a_session: frozenset[str]
+    is_variable: Callable[[str], bool]
+    kept: Callable[[str, str], str]
+    described: Callable[[Mapping[str, str]], str | None]
+    summary: str
 
 
 @dataclass(frozen=True)
@@ -265,6 +290,8 @@ class ServerControl(Protocol):
     """Where a remote server listens, if nothing else is said."""
     driver: str
     """The module by which clients reach it (`client/driver.py`)."""
+    saved: SavedOutput | None = None
+    """How saved output of its servers is recognised; None where ibench reads none."""
 
     def clean_stop(self, release: Release) -> tuple[str, ...]:
         """Statements in a run's database after which a shutdown leaves nothing to purge, merge, flush or recover."""

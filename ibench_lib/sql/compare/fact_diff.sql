@@ -1,9 +1,9 @@
 -- Facts that differ between the runs of the base and of another dbms in the same setup, except for results. `source`:
--- variable (SHOW GLOBAL VARIABLES after the server's start), host (facts of the clients' host, on which a sandboxed
--- server runs as well) or workload (the workload and the scale). Each side is a list, because its runs may differ from
--- each other; NULL in a list: not set in that run. A path inside a run's own folders begins with <run>/ or the like, so
--- that it can equal that of another run. `noise` is the reason why a fact says nothing (`noise_facts`), else NULL. A
--- source that no run of a side captured has no rows.
+-- variable (SHOW GLOBAL VARIABLES after the server's start; of an imported run as its files have them), host (facts of
+-- the clients' host, on which a sandboxed server runs as well) or workload (the workload and the scale). Each side is a
+-- list, because its runs may differ from each other; NULL in a list: not set in that run. A path inside a run's own
+-- folders begins with <run>/ or the like, so that it can equal that of another run. `noise` is the reason why a fact
+-- says nothing (`noise_facts`), else NULL. A source that no run of a side captured has no rows.
 --
 -- $runs: ids of the runs
 -- $base: dbms to compare with
