@@ -180,3 +180,9 @@ def is_least(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
     done = [row for row in rows if row["step_status"] == "complete" and row[column] is not None]
     middle = median(row[column] for row in done) if done else 0.0
     return any((row.get("unsent_share") or 0.0) >= UNSENT and row[column] <= middle for row in done)
+
+
+def hosts_differ(hosts: pl.DataFrame) -> bool:
+    """Whether some property differs that is recorded of two hosts: of imported runs, files may say a part of them."""
+    about = hosts.drop(["runs", "dbms", "holds_data"], strict=False)
+    return any(about[column].drop_nulls().n_unique() > 1 for column in about.columns)

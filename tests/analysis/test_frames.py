@@ -36,3 +36,9 @@ def test_a_step_is_short_when_nobody_took_a_second_for_it() -> None:
 def test_repeats_are_those_of_the_cell_that_has_most() -> None:
     assert frames.repeats(FRAME) == 3
     assert frames.repeats(FRAME.clear()) == 0
+
+
+def test_hosts_differ_by_what_is_known_of_both() -> None:
+    hosts = pl.DataFrame({"logical_cpus": [80, 80, 80], "cpu_model": [None, "A", None], "runs": [1, 2, 3]})
+    assert not frames.hosts_differ(hosts)
+    assert frames.hosts_differ(hosts.with_columns(cpu_model=pl.Series([None, "A", "B"])))

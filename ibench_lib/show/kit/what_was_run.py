@@ -8,7 +8,7 @@ from datetime import datetime
 
 import polars as pl
 
-from ibench_lib.analysis.frames import listed, repeats, steps_of
+from ibench_lib.analysis.frames import hosts_differ, listed, repeats, steps_of
 from ibench_lib.base.wording import MOST_NAMED, NOT_MEASURED, count, duration_text, joined, shortened
 from ibench_lib.show.kit.display import Html, sources
 from ibench_lib.show.kit.statements import complete, results
@@ -136,7 +136,7 @@ def _seconds(rates: pl.DataFrame) -> str:
 def _host(hosts: pl.DataFrame) -> str:
     """The host in a few words, or how many different ones there are."""
     if len(hosts) > 1:
-        return f"{len(hosts)} different ones"
+        return f"{len(hosts)} different ones" if hosts_differ(hosts) else "no recorded property differs"
     parts = []
     for host in hosts.to_dicts():
         cpus = host["usable_cpus"] or host["logical_cpus"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.frames import listed, repeats
+from ibench_lib.analysis.frames import hosts_differ, listed, repeats
 from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.kit.statements import NOISE_UNKNOWN, asks, attention
 from ibench_lib.show.kit.wording import comment, scale_text
@@ -70,6 +70,8 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
     if len(known) < 2:
         return [*(f"All runs were made on one kind of host: {_host(host)}." for host in known), *elsewhere]
     items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in known]
+    if not hosts_differ(hosts):
+        return [f"No recorded host property differs, but less is known of some hosts: {'; '.join(items)}.", *elsewhere]
     return [
         attention(
             f"These runs were made on {len(known)} different hosts, or on one host that was changed. What looks "
@@ -196,9 +198,10 @@ def _standing_for(runs: pl.DataFrame) -> list[str]:
 
 def _host(host: dict[str, Any]) -> str:
     parts = []
-    if host["usable_cpus"]:
+    if host["usable_cpus"] or host["logical_cpus"]:
         model = f" ({host['cpu_model']})" if host["cpu_model"] else ""
-        usable = f"{host['usable_cpus']} of " if host["logical_cpus"] not in (None, host["usable_cpus"]) else ""
+        is_part = host["usable_cpus"] and host["logical_cpus"] not in (None, host["usable_cpus"])
+        usable = f"{host['usable_cpus']} of " if is_part else ""
         parts.append(f"{usable}{count(host['logical_cpus'] or host['usable_cpus'], 'CPU')}{model}")
     if host["memory_bytes"]:
         parts.append(f"{host['memory_bytes'] / 2**30:.1f} GiB of memory")

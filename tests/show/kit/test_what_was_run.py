@@ -93,6 +93,8 @@ def test_what_was_not_measured_here_has_no_date_and_nothing_missing(origin: str)
 def test_hosts_that_differ_and_gaps_are_said() -> None:
     gap = {"dbms": "mysql-9.7.base", "problem": "seconds without data"}
     found = facts(hosts=[{}, {"usable_cpus": 4}], gaps=[gap, gap])
+    alike = facts(hosts=[{}, {"cpu_model": None}])
+    assert alike["Hosts"] == "no recorded property differs"
     assert found["Hosts"] == "2 different ones" and found["Missing"] == "seconds without data, in 1 of 1 result"
 
 

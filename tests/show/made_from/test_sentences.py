@@ -124,3 +124,12 @@ def test_several_hosts_are_said_loudly(workspace: Workspace) -> None:
     assert spoken(workspace, ib.host_statements, dbms=["system.b"])[0].startswith(
         "All runs were made on one kind of host: 8 CPUs"
     )
+
+
+def test_hosts_of_which_less_is_known_are_not_said_to_differ(workspace: Workspace) -> None:
+    hosts: Iterator[dict[str, Any]] = iter([{"logical_cpus": "80"}, {"logical_cpus": "80", "cpu_model": "A"}])
+    made_of(workspace, Run(), Run("b", minute=1), change=lambda m: m.update(host=next(hosts)))
+    assert spoken(workspace, ib.host_statements)[0] == (
+        "No recorded host property differs, but less is known of some hosts: 1 run (system.cy10a) on 80 CPUs; 1 run "
+        "(system.b) on 80 CPUs (A)."
+    )
