@@ -130,7 +130,7 @@ class ImportedRun:
     histograms: bool = False
     origin_wall: datetime | None = None
     settings: str = ""
-    host: Mapping[str, str] = field(default_factory=dict)
+    host: Mapping[str, str | int] = field(default_factory=dict)
     server: ImportedServer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     workload: Mapping[str, Any] = field(default_factory=dict)

@@ -57,7 +57,7 @@ MOST_WARNINGS = 100
 MOST_TEXT = 500
 
 _NAMED = 5
-_VARIABLES = "variables"
+_HAS = {"variables": "it has the variables of a server", "host": "it has facts of a host"}
 # A row of these stands for one second of a run: rates are made of differences from one row to the next.
 _OF_A_SECOND = {
     *("ops", "server_samples", "server_counters"),
@@ -83,9 +83,9 @@ class ImportResult:
 class PlannedFile:
     """What an import makes of a file, or of one of its logs.
 
-    `file` is its name in the folder or archive. `format` is the importer that reads it, "variables" if it has those of
-    a server, and None if it is not used; `why` is what of its content decides this. `run`, `step` and `threads` are
-    None where it is of no step.
+    `file` is its name in the folder or archive. `format` is the importer that reads it, "variables" or "host" if it has
+    those of a server or facts of a host, and None if it is not used; `why` is what of its content decides this. `run`,
+    `step` and `threads` are None where it is of no step.
     """
 
     file: str
@@ -253,8 +253,9 @@ def plan_import(
                 rows.append(PlannedFile(file.name, None, why_not or "no importer reads it"))
                 continue
             if (numbers := found.servers.used.get(file.name)) is not None:
+                kind = found.servers.kinds[file.name]
                 named = [_name_of(found.runs[number]) for number in numbers]
-                rows += [PlannedFile(file.name, _VARIABLES, "it has the variables of a server", run) for run in named]
+                rows += [PlannedFile(file.name, kind, _HAS[kind], run) for run in named]
                 continue
             why = chosen.recognises(file) or f"it is read as {chosen.name}"
             steps = [

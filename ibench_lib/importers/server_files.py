@@ -1,9 +1,9 @@
-"""Files of a source that say what server the runs had: whose they are, and what an import makes of them.
+"""Files of a source that say what server or host the runs had: whose they are, and what an import makes of them.
 
-Scripts save the variables of a server next to their logs, once for each folder, size of the buffer pool or log. Such a
-file is found by its content, whichever importer reads the logs. It belongs to the runs with a log of its name, else of
-its size, in its folder; without a log there, to those of the folders below, if all are of one dbms. Values that the
-files of a run do not agree on are in none of them.
+Scripts save the variables of a server next to their logs, once for each folder, size of the buffer pool or log, and
+note on what host they ran. Such a file is found by its content, whichever importer reads the logs. It belongs to the
+runs with a log of its name, else of its size, in its folder; without a log there, to those of the folders below, if all
+are of one dbms. What the files of a run do not agree on is not known.
 
 Whatever a file of this kind cannot be used for has a reason, so that it is not among the unknown ones.
 """
@@ -12,26 +12,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from ibench_lib.base.wording import count
+from ibench_lib.importers.host_summaries import Facts, is_of_a_host, read_host
 from ibench_lib.importers.importer import ImportedRun, ImportedServer, Remark
 from ibench_lib.importers.layout import size_of
 from ibench_lib.importers.saved_variables import Variables, read_variables, recognised
 from ibench_lib.importers.source import File, Source
 
+if TYPE_CHECKING:
+    from ibench_lib.servers.flavours.flavour import SavedOutput
+
 WHEN = "the server's variables are from a file that does not say when they were read"
 BY_A_SESSION = "the server's variables are those that a session saw, which may have had values of its own"
 """What is taken for granted of a run with variables."""
+WHOSE_HOST = "the host's facts are from a file that does not say whether its clients or its server ran there"
+"""What is taken for granted of a run with facts of a host."""
 
 NO_MOMENT = "it has the status of a server at one moment, and nothing says which moment of a test that was"
 ROUNDED = "it is a summary for people, whose figures are rounded"
-OF_NO_LOG = "it has the variables of a server, and no log next to it or below it says whose"
-OF_SEVERAL = "it has the variables of a server, and the logs next to it or below it are of several"
-TOO_MANY = "there are too many files of variables before it"
+OF_NO_LOG = "no log next to it or below it says whose server or host it is of"
+OF_SEVERAL = "the logs next to it or below it are of several servers, and it does not say of which it is"
+TOO_MANY = "there are too many such files before it"
 
 MOST_FILES = 1_000
-"""Files of variables of one import: what they have is in memory until its runs are written."""
+"""Different files of one import that are used: what they have is in memory until its runs are written."""
 
+_UNUSED = {"status": NO_MOMENT, "summary": ROUNDED}
 _NAMED = 5
 
 
@@ -54,11 +62,13 @@ class ServerFiles:
     runs : the runs, with what the files say of their servers.
     unused : files that are of this kind and not used, and why, by their names.
     used : the files that are, with the numbers of their runs.
+    kinds : what each of these has, "variables" or "host".
     """
 
     runs: list[ImportedRun]
     unused: dict[str, str] = field(default_factory=dict)
     used: dict[str, list[int]] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
 
 
 def with_servers(source: Source, runs: Sequence[ImportedRun]) -> ServerFiles:
@@ -73,31 +83,46 @@ def with_servers(source: Source, runs: Sequence[ImportedRun]) -> ServerFiles:
         return found
     beside, below = _logs(source, runs)
     of_run: dict[int, list[tuple[str, Variables]]] = {}
+    hosts: dict[int, list[tuple[str, Facts]]] = {}
     already = source.read()
-    same: dict[str, Variables] = {}
+    servers: dict[str, Variables] = {}
+    facts: dict[str, Facts] = {}
     for file in source.in_order:
-        known = None if file.name in already else recognised(file.beginning)
+        known = None if file.name in already else _known(file)
         if known is None:
             continue
-        saved, kind = known
-        if kind != "variables":
-            found.unused[file.name] = NO_MOMENT if kind == "status" else ROUNDED
-            continue
-        numbers = _runs_of(source, file, beside, below)
+        kind, saved = known
+        numbers = _UNUSED.get(kind) or _runs_of(source, file, beside, below)
+        before = servers.keys() | facts.keys()
         if not isinstance(numbers, list):
             found.unused[file.name] = numbers
-        elif len(same) >= MOST_FILES and file.sha256 not in same:
+        elif len(before) >= MOST_FILES and file.sha256 not in before:
             found.unused[file.name] = TOO_MANY
         else:
-            read = read_variables(source.blocks(file), saved)
-            found.used[file.name] = numbers
-            for number in numbers:
-                # Folders may have the same file many times.
-                of_run.setdefault(number, []).append((file.name, same.setdefault(file.sha256, read)))
+            found.used[file.name], found.kinds[file.name] = numbers, kind
+            blocks = source.blocks(file)
+            # Folders may have the same file many times.
+            if saved is None:
+                read = facts.setdefault(file.sha256, read_host(blocks))
+                for number in numbers:
+                    hosts.setdefault(number, []).append((file.name, read))
+            else:
+                variables = servers.setdefault(file.sha256, read_variables(blocks, saved))
+                for number in numbers:
+                    of_run.setdefault(number, []).append((file.name, variables))
     found.unused = dict(sorted(found.unused.items()))
     for number, files in of_run.items():
-        found.runs[number] = _with_server(runs[number], sorted(files, key=lambda one: one[0]))
+        found.runs[number] = _with_server(found.runs[number], sorted(files, key=lambda one: one[0]))
+    for number, notes in hosts.items():
+        found.runs[number] = _with_host(found.runs[number], sorted(notes, key=lambda one: one[0]))
     return found
+
+
+def _known(file: File) -> tuple[str, SavedOutput | None] | None:
+    """What a file is by its content, and how output of its family is read; None for any other file."""
+    if (found := recognised(file.beginning)) is not None:
+        return found[1], found[0]
+    return ("host", None) if is_of_a_host(file.beginning) else None
 
 
 def reasons(unused: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
@@ -170,13 +195,32 @@ def _with_server(run: ImportedRun, files: Sequence[tuple[str, Variables]]) -> Im
     flavour, version, comment = servers.pop()
     left = {name: value for name, value in values.items() if name not in differing}
     assumed = [WHEN, *([BY_A_SESSION] if any(one.of_a_session for _, one in known) else [])]
-    before = run.workload.get("assumptions", [])
     return replace(
         run,
         server=ImportedServer(flavour, version, comment, left),
-        workload={**run.workload, "assumptions": [*before, *(one for one in assumed if one not in before)]},
+        workload=_assuming(run, assumed),
         warnings=[*run.warnings, *said],
     )
+
+
+def _with_host(run: ImportedRun, files: Sequence[tuple[str, Facts]]) -> ImportedRun:
+    """A run with the facts of a host that its files agree on. They cannot be of a host with other CPUs."""
+    values: dict[str, set[str | int]] = {}
+    for facts in (run.host, *(facts for _, facts in files)):
+        for name, value in facts.items():
+            values.setdefault(name, set()).add(value)
+    if len(values.get("logical_cpus", ())) > 1:
+        said = Remark(files[0][0], 1, "it is not of the host of the logs, which has another number of CPUs: left out")
+        return replace(run, warnings=[*run.warnings, said])
+    agreed = {name: found.pop() for name, found in values.items() if len(found) == 1}
+    if agreed == run.host:
+        return run
+    return replace(run, host=agreed, workload=_assuming(run, [WHOSE_HOST]))
+
+
+def _assuming(run: ImportedRun, assumed: Sequence[str]) -> dict[str, Any]:
+    """What is known of the workload of a run, and what else is taken for granted of the run."""
+    return {**run.workload, "assumptions": [*run.workload.get("assumptions", []), *assumed]}
 
 
 def _remarks(name: str, found: Variables) -> Iterator[Remark]:

@@ -13,15 +13,17 @@ from ibench_lib.importers import server_files
 from ibench_lib.importers.iibench import IMPORTER as IIBENCH
 from ibench_lib.importers.importer import ImportRequest
 from ibench_lib.importers.intake import import_file, plan_import
-from ibench_lib.importers.server_files import BY_A_SESSION, WHEN, ServerFiles, with_servers
+from ibench_lib.importers.server_files import BY_A_SESSION, WHEN, WHOSE_HOST, ServerFiles, with_servers
 from ibench_lib.importers.source import Source
 from ibench_lib.importers.sysbench import IMPORTER as SYSBENCH
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
+from tests.importers.host_text import iostat
 from tests.importers.iibench_logs import client_log
 from tests.importers.saved_outputs import OF_A_SESSION, SECRETS, STATUS, VARIABLES, tabbed, table
 from tests.importers.sysbench_logs import log
+from tests.importers.test_host_summaries import FACTS, OUTPUTS
 
 pytestmark = pytest.mark.lake
 
@@ -171,6 +173,23 @@ def test_there_are_at_most_so_many_different_files(tmp_path: Path, monkeypatch: 
              for n in range(8) for name in ("run.log", "vars")}  # fmt: skip
     found = found_in(tmp_path / "given", texts)
     assert len(found.used) == 4 and set(found.unused.values()) == {server_files.TOO_MANY}
+
+
+def test_facts_of_the_host_are_those_of_its_logs(tmp_path: Path) -> None:
+    texts = {"my8033.a/run.log": log(), "my8033.a/host.txt": OUTPUTS}
+    found = found_in(tmp_path / "given", texts)
+    (run,) = found.runs
+    assert run.host["cpu_model"] == FACTS["cpu_model"] and run.server is None
+    assert run.workload["assumptions"] == [WHOSE_HOST] and found.kinds == {"my8033.a/host.txt": "host"}
+    sixteen, two = (
+        {"my8033.a/run.sysbench.txt": log(), "my8033.a/run.iostat.txt": iostat([5] * 4, cpus=cpus),
+         "my8033.a/host.txt": OUTPUTS} for cpus in (16, 2)
+    )  # fmt: skip
+    (run,) = found_in(tmp_path / "same", sixteen).runs
+    assert (run.host["logical_cpus"], run.host["os"]) == ("16", "Ubuntu 22.04.3 LTS")
+    (run,) = found_in(tmp_path / "another", two).runs
+    assert run.host == {"logical_cpus": "2"}
+    assert any("it is not of the host of the logs" in remark.text for remark in run.warnings)
 
 
 def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
