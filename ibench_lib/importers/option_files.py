@@ -31,13 +31,27 @@ _KEPT = ("innodb_log_file_size", "innodb_file_per_table")
 _SWITCHED = {"log_bin", "skip_name_resolve"}
 
 
+def is_option_file(beginning: str) -> bool:
+    """Whether a file is one of a server by its beginning: a section of the server with options, and no other text."""
+    section, options = "", 0
+    for text in beginning.split("\n")[:-1]:
+        line = _without_comment(text)
+        if match := _SECTION.fullmatch(line):
+            section = match[1]
+        elif line and _OPTION.fullmatch(line) is None and not line.startswith("!include"):
+            return False
+        elif line and section in _SERVERS:
+            options += 1
+    return options > 0
+
+
 def kept_options(blocks: LineBlocks) -> str:
     """The options of the server, as an option file in the order of their names. Lines that are no option are lost."""
     found: dict[str, str | None] = {}
     section = ""
     for first, lines in blocks:
         for number, text in enumerate(lines, start=first):
-            line = re.split(r"(?:^|\s)[#;]", text, maxsplit=1)[0].strip()
+            line = _without_comment(text)
             if not line:
                 continue
             if match := _SECTION.fullmatch(line):
@@ -52,6 +66,10 @@ def kept_options(blocks: LineBlocks) -> str:
                     found[name] = value
     options = [name if value is None else f"{name}={value}" for name, value in sorted(found.items())]
     return "\n".join(["[mysqld]", *options, ""]) if options else ""
+
+
+def _without_comment(text: str) -> str:
+    return re.split(r"(?:^|\s)[#;]", text, maxsplit=1)[0].strip()
 
 
 def _may_be_kept(name: str, value: str | None) -> bool:

@@ -10,6 +10,7 @@ Whatever a file of this kind cannot be used for has a reason, so that it is not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from ibench_lib.base.wording import count
 from ibench_lib.importers.host_summaries import Facts, is_of_a_host, read_host
 from ibench_lib.importers.importer import ImportedRun, ImportedServer, Remark
 from ibench_lib.importers.layout import size_of
+from ibench_lib.importers.option_files import is_option_file
 from ibench_lib.importers.saved_variables import Variables, read_variables, recognised
 from ibench_lib.importers.source import File, Source
 
@@ -32,6 +34,7 @@ WHOSE_HOST = "the host's facts are from a file that does not say whether its cli
 
 NO_MOMENT = "it has the status of a server at one moment, and nothing says which moment of a test that was"
 ROUNDED = "it is a summary for people, whose figures are rounded"
+UNSURE = "it is an option file, and nothing says that the server of the logs was started with it"
 OF_NO_LOG = "no log next to it or below it says whose server or host it is of"
 OF_SEVERAL = "the logs next to it or below it are of several servers, and it does not say of which it is"
 TOO_MANY = "there are too many such files before it"
@@ -39,8 +42,11 @@ TOO_MANY = "there are too many such files before it"
 MOST_FILES = 1_000
 """Different files of one import that are used: what they have is in memory until its runs are written."""
 
-_UNUSED = {"status": NO_MOMENT, "summary": ROUNDED}
+# Archives have the option file of one server in the folders of another. Of a file that is called after the size of the
+# buffer pool, as its logs are, their importer says whose it is.
+_UNUSED = {"status": NO_MOMENT, "summary": ROUNDED, "options": UNSURE}
 _NAMED = 5
+_VERSION, _NUMBERS = re.compile(r"-(\d+(?:\.\d+)+)", re.ASCII), re.compile(r"\d+(?:\.\d+)+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,8 @@ def _known(file: File) -> tuple[str, SavedOutput | None] | None:
     """What a file is by its content, and how output of its family is read; None for any other file."""
     if (found := recognised(file.beginning)) is not None:
         return found[1], found[0]
+    if is_option_file(file.beginning):
+        return "options", None
     return ("host", None) if is_of_a_host(file.beginning) else None
 
 
@@ -180,6 +188,10 @@ def _with_server(run: ImportedRun, files: Sequence[tuple[str, Variables]]) -> Im
     servers = {one.server for _, one in files if one.server is not None}
     if len(servers) > 1:
         said.append(Remark(files[0][0], 1, "the files of variables of this run are of several servers: left out"))
+    elif others := [version for _, version, _ in servers if _is_of_another(run.dbms, version)]:
+        what = f"its variables are of version {others[0]}, and its dbms is called {run.dbms}: left out"
+        said.append(Remark(files[0][0], 1, what))
+        servers.clear()
     if len(servers) != 1:
         return replace(run, warnings=[*run.warnings, *said])
     known = [(name, one) for name, one in files if one.server is not None]
@@ -201,6 +213,15 @@ def _with_server(run: ImportedRun, files: Sequence[tuple[str, Variables]]) -> Im
         workload=_assuming(run, assumed),
         warnings=[*run.warnings, *said],
     )
+
+
+def _is_of_another(dbms: str, version: str) -> bool:
+    """Whether the name of a dbms, such as mysql-8.4.8.a, has another version: files are copied between folders."""
+    named, told = _VERSION.search(dbms.rpartition(".")[0]), _NUMBERS.match(version)
+    if named is None or told is None:
+        return False
+    pairs = zip(named[1].split("."), told[0].split("."), strict=False)
+    return any(one != other for one, other in pairs)
 
 
 def _with_host(run: ImportedRun, files: Sequence[tuple[str, Facts]]) -> ImportedRun:

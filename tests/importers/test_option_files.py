@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.importers.lines import LineBlocks
-from ibench_lib.importers.option_files import kept_options
+from ibench_lib.importers.option_files import is_option_file, kept_options
 
 
 def kept(text: str) -> tuple[list[str], int]:
@@ -62,3 +62,10 @@ def test_lines_that_are_no_option_are_lost() -> None:
         ["[mysqld]", "back_log=3500"], 3,
     )  # fmt: skip
     assert kept("back_log = 3500\n") == ([], 0), "it is of no server"
+
+
+def test_an_option_file_has_a_section_of_a_server_and_nothing_but_options() -> None:
+    assert is_option_file("# of alice\n[client]\nport = 1\n[mysqld]\r\n!includedir /etc\nback_log = 1\r\nskip-x\ncut")
+    assert is_option_file("[mariadb-10.11]\nback_log = 1 # one\n")
+    for other in ("", "[mysqld]\n", "back_log = 1\n", "[client]\nport = 1\n", "[mysqld]\nback_log = 1\nNo option\n"):
+        assert not is_option_file(other)

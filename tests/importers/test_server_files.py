@@ -175,6 +175,24 @@ def test_there_are_at_most_so_many_different_files(tmp_path: Path, monkeypatch: 
     assert len(found.used) == 4 and set(found.unused.values()) == {server_files.TOO_MANY}
 
 
+@pytest.mark.parametrize(
+    ("dbms", "taken"), [("mysql-8.0.33.a", True), ("mysql-8.0.a", True), ("my8036.a", True), ("mysql-8.4.8.a", False)]
+)
+def test_variables_of_another_version_than_the_name_of_the_dbms_says_are_left_out(
+    tmp_path: Path, dbms: str, taken: bool
+) -> None:
+    (run,) = found_in(tmp_path / "given", {"run.log": log(), "vars": tabbed(VARIABLES)}, dbms=dbms).runs
+    assert (run.server is not None) is taken
+    said = f"its variables are of version 8.0.33, and its dbms is called {dbms}: left out"
+    assert [remark.text for remark in run.warnings if "of version" in remark.text] == ([] if taken else [said])
+
+
+def test_an_option_file_that_is_not_called_after_its_logs_is_not_used(tmp_path: Path) -> None:
+    texts = {"my8033.a/run.log": log(), "my8033.a/my.cnf": "[mysqld]\nback_log = 3500\n"}
+    found = found_in(tmp_path / "given", texts)
+    assert found.runs[0].settings == "" and found.unused == {"my8033.a/my.cnf": server_files.UNSURE}
+
+
 def test_facts_of_the_host_are_those_of_its_logs(tmp_path: Path) -> None:
     texts = {"my8033.a/run.log": log(), "my8033.a/host.txt": OUTPUTS}
     found = found_in(tmp_path / "given", texts)
