@@ -145,10 +145,14 @@ def opening(
 
 
 def _option_words(post: Selection, frame: pl.DataFrame) -> dict[str, str]:
-    """What tells configurations apart in words (`config_diff`), where there are several."""
-    if by_position(frame)[1:]:
-        return option_words(post.ask("config_diff"), post.bases)
-    return {}
+    """What tells configurations apart in words (`config_diff`, `same_servers`), where there are several."""
+    if not by_position(frame)[1:]:
+        return {}
+    words = option_words(post.ask("config_diff"), post.bases)
+    builds = post.bases.builds
+    for first, *others in post.ask("same_servers")["dbms"]:
+        words |= {name: f"ran as {first.removeprefix(f'{builds.get(name)}.')}" for name in others if name in words}
+    return words
 
 
 def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[Html, tuple[str, ...]]:

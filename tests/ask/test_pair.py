@@ -207,7 +207,7 @@ def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page)
     assert sources == {(), ("selected_runs",), ("metric_values",), ("fact_diff",)}
     without = [text for text, links in found if not links]
     assert without == [
-        "Rates of the whole step first, then response times, then the rest; the largest differences first in each group:",
+        "Rates of the whole step first, then response times, then the rest; the largest first in each group:",
         "Also selected, but not compared: system.z.",
     ]
 

@@ -47,7 +47,8 @@ def differences(chosen: Pair) -> Html:
         )
         paragraphs.append(
             _list(
-                beyond, "Rates of the whole step first, then response times, then the rest; the largest differences first in each group:"
+                beyond,
+                "Rates of the whole step first, then response times, then the rest; the largest first in each group:",
             )
         )
     if two:

@@ -27,16 +27,16 @@ def same_server_statements(same_servers: pl.DataFrame) -> list[str]:
     """Which configurations the server ran alike although their option files differ, which nobody should overlook."""
     builds: dict[str, dict[str, list[str]]] = {}
     for row in same_servers.to_dicts():
-        names = joined([name.removeprefix(f"{row['build']}.") for name in row["dbms"]])
-        builds.setdefault(row["build"], {}).setdefault(names, []).append(row["setup"])
+        first, *others = [name.removeprefix(f"{row['build']}.") for name in row["dbms"]]
+        builds.setdefault(row["build"], {}).setdefault(f"{joined(others)} as {first}", []).append(row["setup"])
     several = same_servers["setup"].n_unique() > 1
     sentences = []
     for build, groups in builds.items():
         alike = [f"{names}{f' in {joined(setups)}' if several else ''}" for names, setups in groups.items()]
         sentences.append(
             attention(
-                f"{build} ran {' alike, and '.join(alike)} alike: none of its variables differs. A difference between "
-                "them is noise, or of an option that is no variable."
+                f"{build} ran {joined(alike)}: it reported the same variables, whatever the option files ask for. "
+                "A difference between them is noise, or of an option that is no variable."
             )
         )
     return sentences

@@ -29,6 +29,8 @@ _LEFT_PX = 46
 _LETTER_PX = 6.2
 _LEAST_BAND_PX = 2.0
 _GAP_PX = 4.0
+_MOST_TICKS = 5
+_ROUND_S = [digit * 10**power for power in range(1, 5) for digit in (1, 2, 5)]
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ def _picture(
         words=(
             *_labels(dips, drawing, f"{token}-ink"),
             Word(_LEFT_PX, height - 4, "0 s", "from"),
+            *(Word(_px(drawing.x(t_s)), height - 4, f"{t_s:,} s", "middle") for t_s in _between(drawing.end_s)),
             Word(drawing.width, height - 4, f"{drawing.end_s:,.0f} s", "to"),
             Word(_LEFT_PX - 4, _LABELS_PX + 8, _short(drawing.most), "to"),
             Word(_LEFT_PX - 4, bottom, "0", "to"),
@@ -122,6 +125,12 @@ def _picture(
         left=_LEFT_PX,
         time=OnTime(f"{row['step']}, {row['setup']}", 0.0, drawing.end_s, (read,)),
     )
+
+
+def _between(end_s: float) -> range:
+    """Two to four round seconds between the ends of an axis, none of them close to its end; none of a short one."""
+    step = next((step for step in _ROUND_S if end_s / step <= _MOST_TICKS), round(end_s))
+    return range(step, int(end_s - 0.6 * step) + 1, step)
 
 
 def _px(length: float) -> float:
@@ -151,16 +160,18 @@ def _end(point: tuple[float, float], last_s: float, drawing: _Drawing) -> list[W
 
 
 def _labels(dips: pl.DataFrame, drawing: _Drawing, ink: str) -> list[Word]:
-    """The names of causes above their bands: the costliest dips first, as far as there is room."""
+    """The names of causes above their bands, or a question mark: the costliest dips first, as far as there is room."""
     taken: list[tuple[float, float]] = []
     labels = []
     for dip in dips.sort("lost", descending=True, maintain_order=True).to_dicts():
-        half = _LETTER_PX * len(dip["label"]) / 2
-        x = (drawing.x(dip["from_s"]) + drawing.x(dip["to_s"])) / 2
-        x = min(max(x, _LEFT_PX + half), drawing.width - half)
-        if all(x + half < left or x - half > right for left, right in taken):
-            taken.append((x - half, x + half))
-            labels.append(Word(_px(x), _LABELS_PX - 4, dip["label"], "middle", ink))
+        for label in (dip["label"], "?") if dip["cause"] is None else (dip["label"],):
+            half = _LETTER_PX * len(label) / 2
+            x = (drawing.x(dip["from_s"]) + drawing.x(dip["to_s"])) / 2
+            x = min(max(x, _LEFT_PX + half), drawing.width - half)
+            if all(x + half < left or x - half > right for left, right in taken):
+                taken.append((x - half, x + half))
+                labels.append(Word(_px(x), _LABELS_PX - 4, label, "middle", ink))
+                break
     return labels
 
 

@@ -19,8 +19,8 @@ _RULE = (
     "A stall is a series of full seconds with less than half of the median rate of the step's full seconds, up to the "
     "end of the first client. "
     "What changed: the mean during the stalls lies outside the range of 95 % of the samples outside of all stalls, "
-    "and is at least 1.25 times or at most 0.8 times their mean. The largest ratios come first; the tinier a figure, the "
-    "less its ratio counts."
+    "and is at least 1.25 times or at most 0.8 times their mean. The largest ratios come first; the tinier a figure, "
+    "the less its ratio counts."
 )
 
 

@@ -33,7 +33,7 @@ def test_configurations_that_the_server_runs_alike_are_named(workspace: Workspac
     other = Run("a20", minute=2, options="innodb_max_purge_lag=4\n", variables=(("innodb_max_purge_lag", "4"),))
     made_of(workspace, Run(), asked, other, Run("same", minute=3))
     (said,) = spoken(workspace, same_server_statements)
-    assert said.startswith("Attention: system ran cy10a, a18 and same alike: none of its variables differs. ")
+    assert said.startswith("Attention: system ran a18 and same as cy10a: it reported the same variables, ")
     assert said in re.sub("<.*?>", "", str(ib.headline(choose(reader.lake(workspace), "demo")).items[0]))
     assert spoken(workspace, same_server_statements, dbms=["system.cy10a", "system.a20"]) == []
     assert spoken(workspace, same_server_statements, dbms=["system.cy10a", "system.same"]) == [], "one option file"
