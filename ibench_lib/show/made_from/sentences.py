@@ -62,13 +62,17 @@ def experiment_statements(experiments: pl.DataFrame) -> list[str]:
     return list(dict.fromkeys(sentences))
 
 
-@asks("hosts", "storage")
-def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
-    """The host, or that there are several, which nobody should overlook; and what lies on other disks."""
+@asks("hosts", "storage", "selected_runs")
+def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame, selected_runs: pl.DataFrame | None = None) -> list[str]:
+    """The host, or that there are several, which nobody should overlook; and what lies on other disks.
+
+    With `selected_runs` it says if the host of some runs is not known.
+    """
     known = hosts.to_dicts()
     elsewhere = _on_other_disks(storage)
     if len(known) < 2:
-        return [*(f"All runs were made on one kind of host: {_host(host)}." for host in known), *elsewhere]
+        runs = 0 if selected_runs is None else len(selected_runs)
+        return [*(_made_on(host, runs) for host in known), *elsewhere]
     items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in known]
     if not hosts_differ(hosts):
         return [f"No recorded host property differs, but less is known of some hosts: {'; '.join(items)}.", *elsewhere]
@@ -79,6 +83,13 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
         ),
         *elsewhere,
     ]
+
+
+def _made_on(host: dict[str, Any], runs: int) -> str:
+    """On what host all runs were made, or those of which it is known."""
+    if host["runs"] >= runs:
+        return f"All runs were made on one kind of host: {_host(host)}."
+    return f"The host of {host['runs']} of {count(runs, 'run')} is known: {_host(host)}."
 
 
 @asks("client_cores")

@@ -133,3 +133,9 @@ def test_hosts_of_which_less_is_known_are_not_said_to_differ(workspace: Workspac
         "No recorded host property differs, but less is known of some hosts: 1 run (system.cy10a) on 80 CPUs; 1 run "
         "(system.b) on 80 CPUs (A)."
     )
+
+
+def test_runs_of_which_no_host_is_known_are_not_said_to_be_of_one(workspace: Workspace) -> None:
+    hosts: Iterator[dict[str, Any]] = iter([{"logical_cpus": "80"}, {}])
+    made_of(workspace, Run(), Run("b", minute=1), change=lambda m: m.update(host=next(hosts)))
+    assert spoken(workspace, ib.host_statements)[0] == "The host of 1 of 2 runs is known: 80 CPUs."
