@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -76,7 +77,11 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_configuration_is_told_by_the_options_that_it_changes() -> None:
-    more = [*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10, options="innodb_purge_threads=8\n")]
+    asked = repeated("b", 2500, 10, options="innodb_purge_threads=8\n")
+    other = [replace(run, variables=(("innodb_purge_threads", "8"),)) for run in asked]
+    more = [*repeated("cy10a", 5000, 0), *other]
+    ran_as_base = markup(chosen(*repeated("cy10a", 5000, 0), *asked))
+    assert '<th scope="row">b<span class="code"> ran as cy10a</span></th>' in ran_as_base, "whatever it asks for"
     page, same = markup(chosen(*more)), markup(chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10)))
     assert "<summary>What b changes</summary>" in page and "innodb_purge_threads 8 (" in page
     assert (
