@@ -38,7 +38,7 @@ else:
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 13
+SCHEMA_MINOR = 14
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -382,6 +382,38 @@ OUTCOMES = Table(
         _OPS,
     ),
     since=9,
+)
+
+INTERVALS = Table(
+    "intervals",
+    "One row per interval and operation of an imported log whose intervals are no seconds: under 0.9 s or over 1.1 s."
+    " What happened within an interval is not known, so it is drawn flat, and no question about seconds has it. An"
+    " interval of unknown length has no row.",
+    ("run_id", "step_id", "client", "operation", "end_s"),
+    (
+        *_OF_STEP,
+        Column("client", "int16", "", "client number, from 1; 0: all clients together"),
+        _OPERATION,
+        Column("end_s", "float64", "s", "end of the interval, from the step's start"),
+        Column("seconds", "float64", "s", "length of the interval"),
+        Column("ops", "int64", "", "acknowledged operations; NULL where the log has only their rate", True),
+        Column("ops_per_s", "float64", "ops/s", "their rate: as the log has it, or their number over the length"),
+        Column(
+            "errors_per_s",
+            "float64",
+            "errors/s",
+            "rate of operations that ended in an error; NULL where the log does not say it",
+            True,
+        ),
+        Column(
+            "retries_per_s",
+            "float64",
+            "retries/s",
+            "rate of repeats after one of the three errors of `ops`; NULL where the log does not say it",
+            True,
+        ),
+    ),
+    since=14,
 )
 
 PROBES = Table(
@@ -848,6 +880,7 @@ TABLES: dict[str, Table] = {
         OPS,
         RESPONSE_TIMES,
         OUTCOMES,
+        INTERVALS,
         PROBES,
         TABLE_COUNTS,
         CHECKS,

@@ -7,7 +7,15 @@ import pytest
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION, TABLES, Table
 
-UNIT_SUFFIXES = {"_us": "us", "_s": "s", "_per_s": "rows/s", "_bytes": "bytes", "seconds": "s", "frequency": "Hz"}
+UNIT_SUFFIXES = {
+    "_us": "us",
+    "_s": "s",
+    "_per_s": "rows/s",
+    "_bytes": "bytes",
+    "seconds": "s",
+    "frequency": "Hz",
+    **{f"{what}_per_s": f"{what}/s" for what in ("ops", "errors", "retries")},
+}
 # Each counter, and each published figure, has a unit of its own; a share has none.
 UNITS_BY_ROW = {
     ("server_counters", "real_value"),

@@ -3,7 +3,7 @@
 A module with an object `IMPORTER` is an importer; no other code names it. Three rules hold, and `intake` enforces them:
 
 1. It never invents a second. Samples of 10 s are not ten samples of 1 s: rows that stand for one second are taken only
-   from a tool that reports every second (`ImportedRun.resolution_s`).
+   from a tool that reports every second (`ImportedRun.resolution_s`). Its longer intervals are rows of `intervals`.
 2. It never invents a bin. A percentile is a figure, not a histogram: rows with bins are taken only from a tool that
    recorded them (`ImportedRun.histograms`).
 3. It never loses a line silently. Every line that it does not call `used` is counted in a warning with file and line.

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ibench_lib import importers as folder
 from ibench_lib import plugins
@@ -45,9 +45,10 @@ from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.workload import Workload, find, known, known_steps
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 else:
-    pa = later("pyarrow")
+    np, pa = later("numpy"), later("pyarrow")
 
 MOST_STEPS = 1000
 MOST_RUNS = 10_000
@@ -473,9 +474,27 @@ def _write(run: ImportedRun, lines: Lines, writer: RunWriter) -> None:
         for row in rows:
             if table == "ops":
                 _check_bins(run, lines, row)
+            elif table == "intervals":
+                _check_lengths(run, lines, [row["seconds"]])
             writer.append(table, **row, **({"step_id": numbers[row["step"]]} if by_step else {}))
     for table, pieces in run.columns.items():
-        writer.add_whole(table, (_arrow(table, piece, numbers[piece.step], writer.run_dir.name) for piece in pieces))
+        checked = _with_lengths(run, lines, pieces) if table == "intervals" else pieces
+        writer.add_whole(table, (_arrow(table, piece, numbers[piece.step], writer.run_dir.name) for piece in checked))
+
+
+def _with_lengths(run: ImportedRun, lines: Lines, pieces: Iterable[Columns]) -> Iterator[Columns]:
+    """Pieces of the table `intervals`, each checked when its turn comes."""
+    for piece in pieces:
+        _check_lengths(run, lines, piece.values["seconds"])
+        yield piece
+
+
+def _check_lengths(run: ImportedRun, lines: Lines, lengths: Any) -> None:
+    """Refuse intervals of a second, which has its own table, and of no time. `lengths` are in seconds."""
+    given = np.asarray(lengths, float)
+    wrong = ~(given > 0) | ((given >= _A_SECOND[0]) & (given <= _A_SECOND[1])) | np.isinf(given)
+    if wrong.any():
+        raise lines.refusal(run.line, f"a row of intervals stands for {given[wrong][0]:g} s, and is no longer interval")
 
 
 def _arrow(name: str, piece: Columns, step_id: int, run_id: str) -> pa.Table:

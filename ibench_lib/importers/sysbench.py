@@ -6,7 +6,8 @@ step is of its next repeat. A file may have several logs, and any size.
 
 sysbench prints rates of its intervals, not counts. A line that stands for one second becomes that second: its rates,
 rounded. The totals are exact. What they have beyond the seconds, by rounding, in lines that are missing and after the
-last line, is the last part of the step: it has no rate. Lines of longer intervals become no seconds.
+last line, is the last part of the step: it has no rate. Lines of longer intervals become intervals with their rates.
+The totals add none: rates are rounded, so what is left of a total is not exactly what the last interval had.
 
 Intervals are lines of text or CSV, or objects of JSON; a file of JSON alone has no totals. sysbench 0.5 has other
 words and no rate of other statements. It counts a transaction by its COMMIT, so a script without any has events only.
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ibench_lib.base.later import later
+from ibench_lib.base.wording import count
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.host_means import HostMeans, log_of, sidecar_of
 from ibench_lib.importers.importer import Columns, ImportedRun, ImportedStep, ImportRequest, Remark, Row, nothing_used
@@ -308,7 +310,8 @@ class _Command:
 class _Log:
     """One log. `totals` and `printed` are what it prints at its end; `line` is where it begins.
 
-    `closed`: it has an end without totals, as JSON alone. `metrics` is the file that `readings` are from.
+    `closed`: it has an end without totals, as JSON alone. `metrics` is the file that `readings` are from. `doubtful`:
+    its file has lines that were not understood.
     """
 
     file: str
@@ -322,6 +325,7 @@ class _Log:
     printed: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
     closed: bool = False
+    doubtful: bool = False
     size: str | None = None
     params: dict[str, str] = field(default_factory=dict)
     options: str = ""
@@ -593,6 +597,8 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
             log.intervals.up_to(log.duration_s + 1)
         blocks.lost.add(log.intervals.rejected)
         log.intervals.forget_lines()
+    for log in logs:
+        log.doubtful = blocks.lost.count > 0
     return logs
 
 
@@ -811,11 +817,14 @@ def _require_same(before: Sequence[_Log], log: _Log) -> None:
 def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings: Sequence[Remark]) -> ImportedRun:
     """One run: its steps one after the other, since logs do not say when they began."""
     rows: dict[str, list[Row]] = {"workers": [], "steps": [], "step_counters": []}
-    said, start_s, with_seconds = list(warnings), 0.0, {}
+    said, start_s = list(warnings), 0.0
+    with_seconds: dict[str, _Log] = {}
+    with_intervals: dict[str, _Log] = {}
     failed: dict[str, Remark] = {}
     read: list[ReadingsOfStep] = []
     for step, log in logs.items():
         seconds = _seconds(log, said)
+        intervals = _longer(log, said)
         if log.closed and not log.is_whole:
             said.append(log.remark("it has no totals: its transactions are what its lines add up to"))
         elif not log.is_whole:
@@ -833,12 +842,18 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         start_s += log.duration_s
         if seconds is not None:
             with_seconds[step] = log
+        if intervals is not None:
+            with_intervals[step] = log
+    lacks = {name for log in logs.values() for name in log.intervals.lacks}
     columns: dict[str, Sequence[Columns]] = {"ops": _OpsOfSteps(with_seconds)} if with_seconds else {}
     if read:
         columns |= {
             "server_samples": StepsOf([one.samples for one in read]),
             "server_counters": StepsOf([make for one in read for make in one.counters()]),
         }
+    resolution_s = 1.0 if columns else None
+    if with_intervals:
+        columns["intervals"] = _IntervalsOfSteps(with_intervals)
     first = next(iter(logs.values()))
     cpus = {log.sidecars.cpus for log in logs.values() if log.sidecars.cpus}
     return ImportedRun(
@@ -853,11 +868,11 @@ def _run(setup: str, dbms: str, repeat: int, logs: Mapping[str, _Log], warnings:
         ],
         rows={name: columns for name, columns in rows.items() if columns},
         columns=columns,
-        resolution_s=1.0 if columns else None,
+        resolution_s=resolution_s,
         settings=first.options if len({log.options for log in logs.values()}) == 1 else "",
         host={"logical_cpus": str(cpus.pop())} if len(cpus) == 1 else {},
         missing={
-            **_missing(bool(with_seconds), {name for log in logs.values() for name in log.intervals.lacks}),
+            **_missing(bool(with_seconds), bool(with_intervals), lacks),
             **(missing_figures([one.readings for one in read]) if read else {}),
         },
         workload=_described(logs, bool(read)),
@@ -902,13 +917,81 @@ class _OpsOfSteps(Sequence[Columns]):
         return Columns(step, rows * len(printed), {**_WORKER, **values})
 
 
+class _IntervalsOfSteps(Sequence[Columns]):
+    """The rows of the longer intervals of each step, made when they are asked for."""
+
+    def __init__(self, logs: Mapping[str, _Log]) -> None:
+        self._logs = list(logs.items())
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def __getitem__(self, number: Any) -> Any:
+        step, log = self._logs[number]
+        intervals = _longer(log, [])
+        assert intervals is not None  # only steps with intervals are here
+        rows, printed = len(intervals["end_s"]), [one for one in _IN_ORDER if one in intervals]
+        # A line has one rate of errors, and they are of transactions.
+        nothing = pa.nulls(rows, pa.float64())
+        columns = {"errors_per_s": "reconnects", "retries_per_s": "ignored_errors"}
+        values: dict[str, Any] = {
+            name: pa.concat_arrays([pa.array(intervals[of]) if one == "transaction" else nothing for one in printed])
+            for name, of in columns.items()
+            if of in intervals
+        }
+        values |= {name: np.tile(intervals[name], len(printed)) for name in ("end_s", "seconds")}
+        values |= {
+            "client": 0,
+            "operation": pa.concat_arrays([pa.repeat(one, rows) for one in printed]),
+            "ops_per_s": np.concatenate([intervals[one] for one in printed]),
+        }
+        return Columns(step, rows * len(printed), values)
+
+
+def _longer(log: _Log, said: list[Remark]) -> dict[str, Numbers] | None:
+    """The end, the length and the rates of each interval, in seconds. None if its lines are seconds, or cannot be used.
+
+    An interval is as long as the ends of its line and of the line before it are apart: sysbench divides by its own
+    clock, and a line may be late. Where a line may be missing before it, its length is not known, and it is left out.
+    """
+    every = log.interval_s
+    if every == 1 or not len(log.intervals):
+        return None
+    why = None
+    if "transaction" in log.intervals.lacks:
+        why = "its lines count no transactions and become no seconds"
+    elif every is None:
+        why = "its lines are an unknown time apart and become no seconds"
+    if every is None or why is not None:
+        said.append(log.remark(f"{why}: only its totals were imported"))
+        return None
+    ends = log.intervals.ends.astype(np.int64)
+    lasted = np.diff(ends, prepend=0)
+    known = (2 * lasted > every) & (2 * lasted < 3 * every)
+    known[0] = lasted[0] == every
+    if "interval" not in log.header and (log.doubtful or not (lasted == every).all()):
+        # Nothing but its lines says how long they stand for: those of seconds may be missing between them.
+        known[:] = False
+    rates = {name: log.intervals.hundredths(name) / 100 for name in _RATES if name not in log.intervals.lacks}
+    total, rounded = _counts(log)["transaction"] or 0, 0.005 * int(ends[-1])
+    if log.is_whole and np.dot(rates["transaction"], lasted * known) > (1 + _DISAGREES) * total + 1 + rounded:
+        said.append(log.remark("its lines have more transactions than its totals: only its totals were imported"))
+        return None
+    unknown = int((~known).sum())
+    if unknown == len(ends):
+        why = f"its lines are {every} s apart, and nothing says how long they stand for"
+        said.append(log.remark(f"{why}: only its totals were imported"))
+        return None
+    but = f", but for {count(unknown, 'line')} after one that may be missing" if unknown else ""
+    said.append(log.remark(f"its lines are {every} s apart: they become intervals, not seconds{but}"))
+    return {"end_s": ends[known].astype(float), "seconds": lasted[known].astype(float)} | {
+        name: values[known] for name, values in rates.items()
+    }
+
+
 def _seconds(log: _Log, said: list[Remark]) -> dict[str, Numbers] | None:
     """The number of each second and its counts; the last is the last part. None if it has no seconds."""
-    if not len(log.intervals):
-        return None
-    if log.interval_s != 1:
-        every = f"{log.interval_s} s" if log.interval_s else "an unknown time"
-        said.append(log.remark(f"its lines are {every} apart and become no seconds: only its totals were imported"))
+    if not len(log.intervals) or log.interval_s != 1:
         return None
     if "transaction" in log.intervals.lacks:
         said.append(log.remark("its lines count no transactions and become no seconds: only its totals were imported"))
@@ -1052,7 +1135,7 @@ def _described(logs: Mapping[str, _Log], has_metrics: bool) -> dict[str, Any]:
     return options
 
 
-def _missing(by_second: bool, lacks: set[str]) -> dict[str, str]:
+def _missing(by_second: bool, by_interval: bool, lacks: set[str]) -> dict[str, str]:
     """Why columns are NULL, as the manifest has it."""
     not_printed, not_said = "sysbench does not print it", "a log does not say it"
     histogram = "sysbench prints a percentile of each interval, which is no histogram and is not imported"
@@ -1069,4 +1152,8 @@ def _missing(by_second: bool, lacks: set[str]) -> dict[str, str]:
         reasons |= {f"ops.{columns[name]}": "this version of sysbench does not print it" for name in lacks & {*columns}}
         reasons |= {f"ops.{name}": not_printed for name in ("rows", "unknown", "service_sum_us", "service_max_us")}
         reasons |= {f"ops.{name}": histogram for name in ("service_bins", "service_counts")}
+    if by_interval:
+        reasons["intervals.ops"] = "sysbench prints rates of its intervals, rounded, and no counts"
+        of_transactions = "sysbench prints one rate for each interval, that of its transactions"
+        reasons |= {f"intervals.{name}_per_s": of_transactions for name in ("errors", "retries")}
     return reasons

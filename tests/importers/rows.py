@@ -16,7 +16,7 @@ def rows_of(run: ImportedRun, table: str) -> Iterator[dict[str, Any]]:
     for piece in run.columns.get(table, ()):
         for number in range(piece.rows):
             values = {
-                name: value.to_numpy(zero_copy_only=False)[number]
+                name: value[number].as_py()
                 if isinstance(value, pa.Array)
                 else value[number].item()
                 if hasattr(value, "dtype")

@@ -39,7 +39,7 @@ def log(
     """
     total = sum(tps) * every + rest
     as_lines = [line((n + 1) * every, rate, threads, errors=errors * (n == 1), form=form) for n, rate in enumerate(tps)]
-    intervals = [json_alone(tps).rstrip("\n")] if form == "json" else as_lines
+    intervals = [json_alone(tps, every).rstrip("\n")] if form == "json" else as_lines
     lines = [
         *([command] if command else []),
         f"sysbench {version} (using system LuaJIT 2.1.0-beta3)",
@@ -104,12 +104,13 @@ def old_log(
     first: bool = False,
     commits: bool = True,
     version: str = "0.5",
+    every: int = 1,
 ) -> str:
     """A log of 0.5, or of its first builds. Each transaction has 2 reads, 3 writes and 1 other statement.
 
     Without commits, each event is one read.
     """
-    total = sum(tps) + rest
+    total = sum(tps) * every + rest
     per, other = (2, 1) if commits else (1, 0)
     writes = 3 if commits else 0
     each = "/s" if first else ""
@@ -120,7 +121,7 @@ def old_log(
         "",
         "Running the test with following options:",
         "Number of threads: 4",
-        *(["Report intermediate results every 1 second(s)"] if tps else []),
+        *([f"Report intermediate results every {every} second(s)"] if tps else []),
         "Random number generator seed is 0 and will be ignored",
         "",
         "",
@@ -129,7 +130,7 @@ def old_log(
         "Threads started!",
         "",
         *(
-            f"[{n + 1:4d}s] threads: 4, tps: {commits * rate}.00, reads{each}: {per * rate}.00, "
+            f"[{(n + 1) * every:4d}s] threads: 4, tps: {commits * rate}.00, reads{each}: {per * rate}.00, "
             f"writes{each}: {writes * rate}.00, response time: 12.30ms (95%)" + ends.format(2 * (n == 1))
             for n, rate in enumerate(tps)
         ),
@@ -153,7 +154,7 @@ def old_log(
         ),
         "",
         "General statistics:",
-        "    total time:                          3.0011s",
+        f"    total time:                          {max(3, len(tps) * every)}.0011s",
         f"    total number of events:              {total}",
         "    total time taken by event execution: 11.9900s",
         "    response time:",
@@ -179,6 +180,6 @@ def json_interval(second: int, tps: int, threads: int = 4) -> str:
     )
 
 
-def json_alone(tps: Sequence[int] = (100, 110, 120)) -> str:
+def json_alone(tps: Sequence[int] = (100, 110, 120), every: int = 1) -> str:
     """A file of JSON without a log."""
-    return "[\n" + ",\n".join(json_interval(n + 1, rate) for n, rate in enumerate(tps)) + "\n]\n"
+    return "[\n" + ",\n".join(json_interval((n + 1) * every, rate) for n, rate in enumerate(tps)) + "\n]\n"

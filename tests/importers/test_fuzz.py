@@ -1,5 +1,7 @@
 """Logs that are damaged in every way that we can think of: never a traceback, never a second that the whole log lacks.
 
+Nor an interval, of logs whose lines stand for more than a second.
+
 A log of sysbench has a last part, which is what its totals have beyond its lines; it is no second and not compared.
 """
 
@@ -32,11 +34,17 @@ PLACES = 2_000
 QUERIES = client_log(ips=(500, 500, 500, 500), each=50, dps=True, qps=1600, rate=500, get_min_s="0.003")
 FUZZED = ((100, 110, 120, 90), (50, 40, 30, 20))
 FEW = (20, 30, 40, 10)
+LONGER = log((100, 110, 120, 90), every=10, seconds="40.0011")
+LONGER_CSV = log((100, 110, 120, 90), every=10, seconds="40.0011", form="csv")
 FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "sysbench": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90)), QUERIES),
     "sysbench, CSV": (sysbench.IMPORTER, "oltp_read_write.log", log((100, 110, 120, 90), form="csv"), QUERIES),
     "sysbench 0.5": (sysbench.IMPORTER, "oltp_read_write.log", old_log((100, 110, 120, 90)), QUERIES),
     "sysbench, JSON": (sysbench.IMPORTER, "oltp_read_write.log", json_alone((100, 110, 120, 90)), QUERIES),
+    "sysbench, 10 s": (sysbench.IMPORTER, "oltp_read_write.log", LONGER, QUERIES),
+    "sysbench, CSV of 10 s": (sysbench.IMPORTER, "oltp_read_write.log", LONGER_CSV, QUERIES),
+    "sysbench 0.5, 10 s": (sysbench.IMPORTER, "oltp_read_write.log", old_log((100, 110, 120, 90), every=10), QUERIES),
+    "sysbench, JSON of 10 s": (sysbench.IMPORTER, "oltp_read_write.log", json_alone((100, 110, 120, 90), 10), QUERIES),
     "iibench": (iibench.IMPORTER, "qr500.L1/o.ib.dop1.1", QUERIES, log()),
     "tpcc-mysql": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(), log()),
     "linkbench": (linkbench.IMPORTER, "req.txt", request_log(FUZZED), log()),
@@ -50,7 +58,10 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "hammerdb": (hammerdb.IMPORTER, "run.log", hammerdb_log(), log()),
 }
 # Further forms of a format whose lines are read in the same way.
-FORMS = ("sysbench, JSON", "go-tpc, table", "go-tpc, JSON", "benchbase, windows", "benchbase, summary")
+FORMS = (
+    *("sysbench, CSV of 10 s", "sysbench 0.5, 10 s", "sysbench, JSON of 10 s"),
+    *("sysbench, JSON", "go-tpc, table", "go-tpc, JSON", "benchbase, windows", "benchbase, summary"),
+)
 # A log without seconds has the figure that it prints, so one whose seconds are damaged has it, too.
 PRINTED = {"tpcc-mysql": {("run", "notpm", 6300.0)}, "go-tpc": {("run", "notpm", 6000.0)}}
 OF_TYPES = {f"{BASE}.results.{name}.csv": windows(counts) for name, counts in counts_of(FEW).items()}
@@ -101,11 +112,15 @@ def damaged(text: str, other: str, dice: random.Random, places: int = PLACES) ->
 
 
 def seconds_of(importer: Importer, path: Path, whole_s: int) -> set[tuple[Any, ...]]:
-    """The seconds before the last part, and the figures that were printed."""
+    """The seconds before the last part, the intervals, and the figures that were printed."""
     with Source(path) as source:
         found: set[tuple[Any, ...]] = set()
         for run in importer.runs(source, TOLD):
             found |= {(row["step"], row["metric"], row["value"]) for row in rows_of(run, "published")}
+            found |= {
+                (row["step"], row["client"], row["operation"], row["end_s"], row["seconds"], row["ops_per_s"])
+                for row in rows_of(run, "intervals")
+            }
             found |= {
                 (
                     row["step"],

@@ -207,11 +207,104 @@ def test_a_line_that_is_missing_is_no_second(tmp_path: Path) -> None:
     assert "has 2 of 3 lines of its seconds" in remarks(run)[0]
 
 
-def test_intervals_of_ten_seconds_are_no_seconds(tmp_path: Path) -> None:
-    (run,) = read(tmp_path, log((100, 110), every=10, rest=7, seconds="20.0011"))
-    assert not run.columns and run.resolution_s is None
+def rates(run: ImportedRun, operation: str = "transaction", step: str = STEP) -> dict[tuple[float, float], float]:
+    """The rate of each interval, by its end and its length in seconds."""
+    return {
+        (row["end_s"], row["seconds"]): row["ops_per_s"]
+        for row in rows_of(run, "intervals")
+        if (row["operation"], row["step"]) == (operation, step)
+    }
+
+
+OF_TEN_S = {(10.0, 10.0): 100.0, (20.0, 10.0): 110.0}
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json"])
+def test_intervals_of_ten_seconds_are_intervals_and_no_seconds(tmp_path: Path, form: str) -> None:
+    (run,) = read(tmp_path, log((100, 110), every=10, rest=7, seconds="25.0011", form=form))
+    assert run.columns.keys() == {"intervals"} and run.resolution_s is None
     assert worker(run)["ops"] == 2107
-    assert "its lines are 10 s apart and become no seconds" in remarks(run)[0]
+    assert rates(run) == OF_TEN_S, "what its totals have beyond them is not exactly that of the last 5 s"
+    assert rates(run, "write") == {at: 3 * rate for at, rate in OF_TEN_S.items()}
+    assert {row["client"] for row in rows_of(run, "intervals")} == {0}
+    assert remarks(run) == ["run.log:2: its lines are 10 s apart: they become intervals, not seconds"]
+
+
+def test_errors_of_an_interval_are_those_of_its_transactions(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log((100, 110), every=10, errors=3, seconds="20.0011"))
+    found = {(row["operation"], row["end_s"]): row["retries_per_s"] for row in rows_of(run, "intervals")}
+    assert found["transaction", 20.0] == 3.0 and found["transaction", 10.0] == 0.0
+    assert {rate for (operation, _), rate in found.items() if operation != "transaction"} == {None}
+    assert {"intervals.ops", "intervals.retries_per_s"} <= run.missing.keys()
+
+
+def test_intervals_of_other_forms(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, json_alone((100, 110), 10), "oltp_read_write.log")
+    assert rates(run) == OF_TEN_S
+    (run,) = read(tmp_path, old_log((100, 110), every=10))
+    assert rates(run) == OF_TEN_S and rates(run, "other") == {}
+
+
+def test_an_interval_is_as_long_as_the_ends_of_two_lines_are_apart(tmp_path: Path) -> None:
+    """A line that is late stands for more, and the next one for less. After one that is missing, nobody knows."""
+    text = log((100, 110, 120, 130, 140), every=10, seconds="50.0011")
+    (run,) = read(tmp_path, text.replace("[ 20s ]", "[ 22s ]"))
+    assert list(rates(run)) == [(10.0, 10.0), (22.0, 12.0), (30.0, 8.0), (40.0, 10.0), (50.0, 10.0)]
+    (run,) = read(tmp_path, text.replace(line(30, 120) + "\n", "[ 3\n"))
+    assert list(rates(run)) == [(10.0, 10.0), (20.0, 10.0), (50.0, 10.0)]
+    assert remarks(run)[0].endswith("become intervals, not seconds, but for 1 line after one that may be missing")
+    (run,) = read(tmp_path, text.replace(line(10, 100) + "\n", ""))
+    assert list(rates(run)) == [(30.0, 10.0), (40.0, 10.0), (50.0, 10.0)]
+
+
+def test_intervals_of_unknown_length_are_none(tmp_path: Path) -> None:
+    """Without the line that says it, seconds between them may be missing."""
+    seconds = [json_interval(second, 100) for second in range(1, 5)]
+    (tmp_path / "some").mkdir()
+    for lines in (seconds[1::2], seconds[::2], [seconds[0].replace('"tps"', '"tqs"'), *seconds[1::2]]):
+        (run,) = read(tmp_path, "[\n" + ",\n".join(lines) + "\n]\n", "oltp_read_write.log")
+        assert (rates(run) == {}) == (lines != seconds[1::2]), lines
+    text = log((100, 110), every=10, seconds="20.0011").replace("Report intermediate", "Report\x00intermediate")
+    (run,) = read(tmp_path, text)
+    assert rates(run) == {} and "nothing says how long they stand for" in remarks(run)[0]
+
+
+def test_intervals_with_more_than_the_totals_are_none(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log((100, 110), every=10, rest=-50, seconds="20.0011"))
+    assert not run.columns and "more transactions than its totals" in remarks(run)[0]
+    (run,) = read(tmp_path, log((100, 110), every=10, rest=-20, seconds="20.0011"))
+    assert rates(run) == OF_TEN_S, "less than 1 % is rounding"
+
+
+def test_a_log_that_ends_early_has_its_intervals(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log((100, 110), every=10, seconds="20.0011").partition("SQL statistics")[0])
+    assert rates(run) == OF_TEN_S and run.error is not None and worker(run)["status"] == "failed"
+
+
+def test_intervals_are_drawn_and_nothing_else_takes_them(workspace: Workspace) -> None:
+    """The lowest has under half of the others' rate: were it ten seconds, it would be a stall."""
+    path = workspace.root / "run.log"
+    path.write_text(log((100, 110, 30, 120, 105, 115), every=10, seconds="60.0011"))
+    import_file(path, "others", "a report", workspace, setup="small", dbms="my8033.cy10a")
+    (run_dir,) = workspace.runs.iterdir()
+    assert verify(run_dir) == []
+    lake = reader.lake(workspace)
+    drawn = answer(lake, "one_second", "others").filter(operation="transaction")
+    columns = ["client", "t_s", "bucket_s", "interval_s", "rate_min", "rate_mean", "rate_max"]
+    assert drawn.select(columns).row(2) == (None, 20.0, 10.0, 10.0, 30.0, 30.0, 30.0)
+    assert drawn["t_s"].to_list() == [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]
+    few = answer(lake, "one_second", "others", points=3).filter(operation="transaction")
+    assert few.select(columns[1:]).row(1) == (20.0, 20.0, 10.0, 30.0, 75.0, 120.0)
+    series = answer(lake, "operation_series", "others").filter(series="transactions_per_s")
+    assert series.select("t_s", "middle").row(2) == (25.0, 30.0)
+    for question in ("dips", "stalls", "rate_by_tenth"):
+        assert answer(lake, question, "others").is_empty(), question
+    (steady,) = answer(lake, "steadiness", "others").to_dicts()
+    assert (steady["rated_seconds"], steady["median_rate"], steady["stalls"]) == (None, None, None)
+    (metrics,) = answer(lake, "step_metrics", "others").to_dicts()
+    assert metrics["rate_p50"] is metrics["rate_p99"] is None
+    gaps = answer(lake, "gaps", "others")["problem"].to_list()
+    assert gaps == ["seconds not recorded: a driven program has printed longer intervals"]
 
 
 def test_several_logs_of_a_file_are_steps_and_repeats(tmp_path: Path) -> None:
@@ -514,7 +607,11 @@ def test_questions_are_answered_with_what_is_known(workspace: Workspace, tmp_pat
     statements = answer(lake, "sysbench_statements", "others")
     assert statements["sent"].to_list() == [670, 1005, 335] and statements["counted"].null_count() == 3
     seconds = answer(lake, "one_second", "others").filter(pl.col("client").is_null(), operation="transaction")
-    assert seconds["rate_mean"].drop_nulls().to_list() == [100.0, 110.0, 120.0]
+    known = seconds.drop_nulls("rate_mean").select("step", "t_s", "interval_s", "rate_mean").rows()
+    assert known == [
+        *((STEP, at, None, 100.0 + 10 * at) for at in (0.0, 1.0, 2.0)),
+        *(("oltp_read_write.t8", 10 * at, 10.0, 200.0 + 10 * at) for at in (0.0, 1.0)),
+    ]
     (problem,) = answer(lake, "gaps", "others")["problem"].to_list()
     assert problem.startswith("seconds not recorded")
     (printed,) = reader.sql(lake, "SELECT workload->'$.resolved_steps[0].printed' AS p FROM runs")["p"].to_list()

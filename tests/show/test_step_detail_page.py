@@ -43,7 +43,7 @@ def test_an_empty_lake_gives_clear_sentences(workspace: Workspace, monkeypatch: 
     assert "There is no run yet." in said(values["provenance"])
     assert said(values["not-captured"]) == ""
     assert said(values["opening"]) == "There is no run yet, so there is nothing to show."
-    assert said(values["dips-tables"]) == "No dips."
+    assert said(values["dips-tables"]) == "No dip was found."
     assert said(values["detail-charts"]) == "No second was recorded."
     assert said(values["response-heat"]) == "No response time was recorded."
 

@@ -25,7 +25,7 @@ _HOW = (
 )
 
 
-@answers("dips", "No dips.", by=["step", "setup"], fold=True)
+@answers("dips", "No dip was found.", by=["step", "setup"], fold=True)
 def dips_table(frame: pl.DataFrame, *, stalls: pl.DataFrame | None = None) -> Grid:
     """The dips of one setup and step (rows of `dips`), the costliest when there are many, in the order of time.
 

@@ -98,6 +98,12 @@ def numbers(values: pl.Series, decimals: int) -> list[Any]:
     return [None if value is None else round(float(value), decimals) for value in values]
 
 
+def moments(values: pl.Series) -> list[Any]:
+    """Times in seconds for plotly, to a millisecond: whole ones as whole numbers, which are short as text."""
+    rounded = [round(float(value), 3) for value in values]
+    return [int(value) if value.is_integer() else value for value in rounded]
+
+
 def plotted(values: pl.Series, decimals: int) -> list[Any]:
     """Numbers of a line of hundreds of points: at most so many decimals, and four digits, since more are not seen."""
     if values.len() == values.null_count():
@@ -109,6 +115,34 @@ def plotted(values: pl.Series, decimals: int) -> list[Any]:
     # A whole number divided by a power of ten is the nearest to the decimal fraction, which is short as text.
     four = np.round(rounded * up / down) * down / up
     return [None if value != value else int(value) if value.is_integer() else value for value in four.tolist()]
+
+
+def flat(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of intervals, each at its beginning, middle and end (`at_s`), so that its line is flat between them.
+
+    Where time is missing between two intervals, there is a row of NULLs, which is a gap in a line. Other rows (without
+    `interval_s`) stay as they are, at `t_s`.
+    """
+    if not intervals_said(rows):
+        return rows.with_columns(at_s=pl.col("t_s").cast(pl.Float64))
+    # A crosshair reads the nearest point: of two intervals that touch, that is only one if each ends a little earlier.
+    begins, lasts, edge = pl.col("t_s"), pl.col("bucket_s"), pl.col("bucket_s") / 200
+    placed = rows.sort("t_s").with_columns(place=pl.int_range(pl.len()), next_s=pl.col("t_s").shift(-1))
+    times = (begins + edge, begins + lasts / 2, begins + lasts - edge)
+    gaps = placed.filter(pl.col("next_s") - begins - lasts > pl.col("interval_s") / 10)
+    pieces = [*(placed.with_columns(at_s=at) for at in times), gaps.select("place", at_s=begins + lasts)]
+    joined = pl.concat([piece.with_columns(part=n) for n, piece in enumerate(pieces)], how="diagonal")
+    return joined.sort("place", "part").drop("place", "part", "next_s")
+
+
+def intervals_said(rows: pl.DataFrame) -> str:
+    """How long intervals are, such as: intervals of 10 s. Empty where the rows are of seconds."""
+    known = rows["interval_s"].drop_nulls() if "interval_s" in rows.columns else rows.clear().to_series()
+    if known.is_empty():
+        return ""
+    least, most = float(known.min()), float(known.max())  # type: ignore[arg-type]
+    length = f"{most:.3g}" if most - least <= most / 10 else f"{least:.3g} to {most:.3g}"
+    return f"intervals of {length} s"
 
 
 def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import polars as pl
 from ibench_lib.analysis.frames import middle_runs, repeats
 from ibench_lib.base.wording import count
 from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.drawing import intervals_said
 from ibench_lib.show.kit.pieces import Band, Html, OnTime, RateOverTime, Word
 from ibench_lib.show.kit.strips import below_each_other
 
@@ -23,6 +24,9 @@ ALONE_PX, WIDTH_PX = 350, 285
 
 MOST = 6
 """Pictures of a first screen, at most."""
+
+_OF_SECONDS = "Dashes: the median rate. Bands: dips, with their causes."
+_OF_INTERVALS = "A rate of an interval is flat over its length: what happened within it, such as a dip, is not known."
 
 _HIGH_PX, _LABELS_PX, _AXIS_PX = 74, 16, 16
 _LEFT_PX = 46
@@ -52,7 +56,8 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
     """The rate of the main operation over time for each run and step, the same axes for all of a step.
 
     Of more than `MOST` pictures, those of each result's repeat with the median rate are shown, then the first ones; the
-    text below them says how many are not. Steps without a full second have none.
+    text below them says how many are not. Steps without a full second have none, unless intervals of more than a second
+    are known: these are flat, and have neither a median nor dips.
 
     Parameters
     ----------
@@ -60,15 +65,19 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
     steadiness : `steadiness`, a row for each picture.
     dips : `dips`, with their causes.
     """
-    rows = steadiness.filter(pl.col("median_rate").is_not_null()).to_dicts()
+    together = rates.filter(pl.col("client").is_null() & pl.col("rate_mean").is_not_null())
+    of_intervals = set(together.filter(pl.col("interval_s").is_not_null()).select("step_id", "run_id").iter_rows())
+    rows = [
+        row for row in steadiness.to_dicts()
+        if row["median_rate"] is not None or (row["step_id"], row["run_id"]) in of_intervals
+    ]  # fmt: skip
     chosen = rows
     if len(rows) > MOST:
         places = set(middle_runs(steadiness, "median_rate").iter_rows())
         chosen = [row for row in rows if (row["step_id"], row["run_id"]) in places][:MOST]
-    together = rates.filter(pl.col("client").is_null() & pl.col("rate_mean").is_not_null())
     several = len(steadiness) > 0 and repeats(steadiness) > 1
     setups = steadiness["setup"].n_unique() > 1
-    drawn = []
+    drawn, notes = [], dict[str, None]()
     for row in chosen:
         of_step = together.filter(step_id=row["step_id"], setup=row["setup"], operation=row["main_operation"])
         mine = of_step.filter(run_id=row["run_id"])
@@ -79,9 +88,10 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
         name = row["dbms"] + (f" r{row['repeat']}" if several else "") + (f", {row['setup']}" if setups else "")
         bands = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
         drawn.append(_picture(name, mine, bands, row, drawing, palette))
+        notes[_OF_INTERVALS if intervals_said(mine) else _OF_SECONDS] = None
     if not drawn:
         return Html()
-    note = "Dashes: the median rate. Bands: dips, with their causes."
+    note = " ".join(notes)
     if len(chosen) < len(rows):
         note += f" {count(len(rows) - len(chosen), 'more run')} below."
     return below_each_other(drawn, note)
@@ -90,7 +100,8 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
 def _picture(
     name: str, rates: pl.DataFrame, dips: pl.DataFrame, row: dict[str, Any], drawing: _Drawing, palette: str
 ) -> RateOverTime:
-    title = f"{name}: {row['rate_label']} in {row['step']}"
+    lengths = intervals_said(rates)
+    title = f"{name}: {row['rate_label']} in {row['step']}" + (f", {lengths}" if lengths else "")
     token = theme.palette(palette).token("bad")
     bottom, height = _LABELS_PX + _HIGH_PX, _LABELS_PX + _HIGH_PX + _AXIS_PX
     read = (str(row["rate_label"]), name, _read(rates))
@@ -101,18 +112,22 @@ def _picture(
         what = f"{dip['from_s']:,.0f} to {dip['to_s']:,.0f} s: {dip['label']}"
         bands.append(Band(_px(left), _LABELS_PX, _px(width), _HIGH_PX, what))
     points = tuple(_points(rates, drawing))
-    middle = _px(drawing.y(row["median_rate"]))
     last_s = float((rates["t_s"] + rates["bucket_s"]).max() or 0)  # type: ignore[arg-type]
-    causes = "; ".join(f"{dip['label']} at {dip['from_s']:,.0f} s" for dip in dips.to_dicts())
+    lines: list[tuple[float, float, float, bool]] = [(_LEFT_PX, drawing.width, bottom, False)]
+    said = title
+    if row["median_rate"] is not None:
+        lines.append((_LEFT_PX, drawing.width, _px(drawing.y(row["median_rate"])), True))
+        causes = "; ".join(f"{dip['label']} at {dip['from_s']:,.0f} s" for dip in dips.to_dicts())
+        said = f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}"
     return RateOverTime(
         caption=title,
-        said=f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}",
+        said=said,
         size=(drawing.width, height),
         points=points,
         colour=theme.line_token(int(rates["dbms_position"][0]) - 1),
         bands=tuple(bands),
         band_colour=token,
-        lines=((_LEFT_PX, drawing.width, bottom, False), (_LEFT_PX, drawing.width, middle, True)),
+        lines=tuple(lines),
         words=(
             *_labels(dips, drawing, f"{token}-ink"),
             Word(_LEFT_PX, height - 4, "0 s", "from"),
@@ -139,8 +154,16 @@ def _px(length: float) -> float:
 
 
 def _points(rates: pl.DataFrame, drawing: _Drawing) -> Iterator[tuple[float, float]]:
-    """Each second at its middle; where several share a point, both their smallest and their largest rate."""
-    for t_s, bucket_s, low, high in rates.select("t_s", "bucket_s", "rate_min", "rate_max").iter_rows():
+    """Each second at its middle; where several share a point, both their smallest and their largest rate.
+
+    Of intervals both ends have their mean.
+    """
+    columns = ("t_s", "bucket_s", "rate_min", "rate_max", "rate_mean", "interval_s")
+    for t_s, bucket_s, low, high, mean, interval_s in rates.select(columns).iter_rows():
+        if interval_s is not None:
+            yield _px(drawing.x(t_s)), _px(drawing.y(mean))
+            yield _px(drawing.x(t_s + bucket_s)), _px(drawing.y(mean))
+            continue
         x = _px(drawing.x(t_s + bucket_s / 2))
         for rate in [high] if low == high else [high, low]:
             yield x, _px(drawing.y(rate))

@@ -22,6 +22,8 @@ from ibench_lib.show.kit.drawing import (
     dip_bands,
     dip_labels,
     drawn,
+    flat,
+    intervals_said,
     line_mode,
     look,
     numbers,
@@ -103,6 +105,8 @@ def step_detail_chart(frame: pl.DataFrame, *, detail: StepDetail, palette: str =
     dips = detail.dips.filter(**one)
     notes += dip_labels(dips, end_s, 0.2 if several else 0.1, yanchor="top")
     title = f"{alike['step']}, {alike['setup']}: {runs[one['run_id']]}"
+    if lengths := intervals_said(frame):
+        title += f", rates of {lengths}"
     layout = _layout(title, places, end_s, "half" if several else "full")
     layout["meta"] |= {"time": f"{alike['step']}, {alike['setup']}", "what": "", "lasts_s": 0.0}
     drawing.layout.update({**layout, "shapes": dip_bands(dips, palette), "annotations": notes})
@@ -186,8 +190,10 @@ def _lines(
             continue
         colour = _colour(panel, line, position)
         legend[position] = (colour, line.dash, line.label)
-        times = numbers(rows["t_s"], 2)
-        if panel.value == "middle" and panel is not RESPONSES and rows["bucket_s"][0] > 1 and not line.limit:
+        rows = _flat(rows)
+        times = numbers(rows["at_s"], 2)
+        share_points = panel is not RESPONSES and _share_points(rows)
+        if panel.value == "middle" and share_points and not line.limit:
             low, high = (_short(rows[edge] * _factor(line)) for edge in ("low", "high"))
             traces += [{**edge, "yaxis": place.axis, "hoverinfo": "skip"} for edge in band(times, low, high, colour)]
         traces.append(
@@ -202,6 +208,19 @@ def _lines(
         # An axis without a trace is not drawn.
         traces.append({"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip", "yaxis": place.axis})
     return traces, [legend[position] for position in sorted(legend)]
+
+
+def _share_points(rows: pl.DataFrame) -> bool:
+    """Whether a point stands for several seconds, or for several intervals."""
+    one = rows["interval_s"][0] if intervals_said(rows) else 1
+    return bool(rows["bucket_s"][0] > 1.5 * one)
+
+
+def _flat(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a line with `at_s`, where they are drawn: a rate of an interval is flat over it."""
+    if not intervals_said(rows):
+        return rows.with_columns(at_s="t_s")
+    return flat(rows.with_columns(t_s=pl.col("t_s") - pl.col("bucket_s") / 2))
 
 
 def _half_of_median(place: _Place, steadiness: pl.DataFrame, main: str) -> list[dict[str, Any]]:

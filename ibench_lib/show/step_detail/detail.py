@@ -37,7 +37,9 @@ def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
     series = [ask(name) for name in ("operation_series", "server_series", "device_series", "cpu_series")]
     percentiles, shares = ask("response_percentiles_over_time"), ask("response_shares_over_time")
     steadiness, stalls, dips = ask("steadiness"), ask("stalls"), ask("dips")
-    together = derived(pl.concat(series), *series, percentiles, shares, steadiness, dips)
+    # Only the rates of clients may be of intervals, with a length that is no whole number.
+    all_series = pl.concat(series, how="diagonal_relaxed")
+    together = derived(all_series, *series, percentiles, shares, steadiness, dips)
     company, missing, families = (ask(name) for name in ("stall_company", "uncaptured", "step_families"))
     return StepDetail(together, percentiles, shares, steadiness, stalls, dips, company, missing, families)
 

@@ -49,7 +49,7 @@ def _how_steady(row: dict[str, Any], dips: pl.DataFrame) -> str:
     if row["main_operation"] is None:
         return "the step is one statement per index and client, so there is no rate per second and there are no dips."
     if not row["rated_seconds"]:
-        return "no full second, so there is no rate and there are no dips."
+        return "no full second is known, so no rate per second is, and no dip."
     worst = f", worst response {theme.seconds(row['max_response_s'])}" if row["max_response_s"] is not None else ""
     seconds = count(row["rated_seconds"], "full second")
     facts = f"{row['median_rate']:,.0f} {row['rate_label']} in the median second{worst}"

@@ -24,7 +24,7 @@ _RULE = (
 )
 
 
-@answers("stall_company", "No second had less than half of the median rate.", by=["step", "setup", "dbms", "repeat"])
+@answers("stall_company", "No stall was found.", by=["step", "setup", "dbms", "repeat"])
 def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail) -> Grid:
     """What moved in the stalls of one run and step, all of them together (its rows of `stall_company`)."""
     first = frame.row(0, named=True)

@@ -17,8 +17,11 @@ from ibench_lib.show.kit.drawing import (
     dip_bands,
     dip_labels,
     drawn,
+    flat,
+    intervals_said,
     line_mode,
     look,
+    moments,
     plotted,
     runs_of,
 )
@@ -54,7 +57,8 @@ def rate_chart(
 
     Of several repeats, the one with the median rate is strong, with its clients in grey; the others are pale. The rate
     is that of the step's main operations (`steadiness`), or of what is drawn where that is not given. `dips` (`dips`)
-    are bands, with the names of their causes where there is room; those of pale repeats are pale.
+    are bands, with the names of their causes where there is room; those of pale repeats are pale. Where only intervals
+    of more than a second are known, each is flat, and the name of the dbms says how long they are.
     """
     columns = ("rate_min", "rate_mean", "rate_max")
     label = str(frame["rate_label"][0])
@@ -105,7 +109,8 @@ def _panels(
     if frame["rate_mean"].drop_nulls().is_empty():
         return _no_full_second(frame, title)
     names, middle = by_position(frame), _middle_runs(frame, steadiness)
-    lasts_s = float(frame["bucket_s"].max() or 0)  # type: ignore[arg-type]
+    # Points of intervals stand where they are read.
+    lasts_s = float(frame.filter(pl.col("interval_s").is_null())["bucket_s"].max() or 0)  # type: ignore[arg-type]
     layout = _layout(title, len(names), where, what, lasts_s)
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
@@ -158,9 +163,11 @@ def _middle_runs(frame: pl.DataFrame, steadiness: pl.DataFrame | None) -> dict[s
 
 
 def _label(name: str, strong: _RunOf, pale: list[_RunOf]) -> str:
-    """What a panel shows: the dbms, and of several repeats which one is strong."""
+    """What a panel shows: the dbms, of several repeats which one is strong, and intervals where no second is known."""
     own, *others = [label.removeprefix(f"{name} ") for label, _, _ in (strong, *pale)]
-    return f"{name} {own} ({', '.join(others)} pale)" if others else strong[0].removesuffix(" r1")
+    shown = f"{name} {own} ({', '.join(others)} pale)" if others else strong[0].removesuffix(" r1")
+    lengths = intervals_said(strong[2])
+    return f"{shown}, {lengths}, each drawn flat" if lengths else shown
 
 
 def _lines(run: _RunOf, columns: tuple[str, str, str], decimals: int, *, strong: bool) -> list[dict[str, Any]]:
@@ -168,19 +175,21 @@ def _lines(run: _RunOf, columns: tuple[str, str, str], decimals: int, *, strong:
     label, position, rows = run
     low, middle, high = columns
     colour, _ = theme.series(position)
-    parts = {part["client"][0]: part for part in rows.partition_by("client", maintain_order=True)}
-    total = parts.pop(None, rows.clear())
+    parts = {part["client"][0]: flat(part) for part in rows.partition_by("client", maintain_order=True)}
+    total = parts.pop(None, flat(rows.clear()))
     lines: list[dict[str, Any]] = [
         {
-            "type": "scatter", "x": of_client["t_s"].to_list(), "y": plotted(of_client[middle], decimals),
+            "type": "scatter", "x": moments(of_client["at_s"]), "y": plotted(of_client[middle], decimals),
             "mode": line_mode(of_client[middle]), "line": {"color": theme.CLIENT, "width": 1},
             "marker": {"color": theme.CLIENT, "size": 5}, "name": f"client {client}", "meta": ASIDE,
             "showlegend": False,
         }
         for client, of_client in sorted(parts.items() if strong else ())
     ]  # fmt: skip
-    times = total["t_s"].to_list()
-    if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
+    times = moments(total["at_s"])
+    # A single interval has no least and greatest rate.
+    several = (total["bucket_s"] > total["interval_s"].fill_null(1) * 1.5).any()
+    if low != high and several:
         # A stall shorter than a bucket is in its lowest second only, also where the run is pale.
         bounds = band(times, plotted(total[low], decimals), plotted(total[high], decimals), colour)
         lines += bounds if strong else [{**bound, "opacity": 0.2} for bound in bounds]

@@ -55,8 +55,13 @@ WITH chosen AS (
     SELECT DISTINCT run_id, step_id, 'errors not recorded: a driven program does not print them', NULL::BIGINT
     FROM worked WHERE errors IS NULL
     UNION ALL
-    SELECT DISTINCT run_id, step_id, 'seconds not recorded: a driven program has printed its total only', NULL::BIGINT
-    FROM worked WHERE said_whole
+    SELECT DISTINCT
+        run_id, step_id,
+        'seconds not recorded: a driven program has printed '
+        || CASE WHEN i.step_id IS NULL THEN 'its total only' ELSE 'longer intervals' END,
+        NULL::BIGINT
+    FROM worked LEFT JOIN (SELECT DISTINCT run_id, step_id FROM intervals) i USING (run_id, step_id)
+    WHERE said_whole
 ), older AS (
     SELECT s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, max_by(o, (o.origin_wall, o.run_id)) AS run
     FROM selected_runs($runs) s

@@ -5,6 +5,10 @@
 -- are kept as min, mean and max, so that no stall disappears; those of single clients have a mean, and no rate_min and
 -- rate_max. The last, partial second of a step has a worst response but no rate.
 --
+-- Where no second of a step is known, but intervals of another length are (`intervals`), their rates stand here, flat
+-- over `bucket_s`. `interval_s` is then the length of the interval, of several in a bucket that of the longest; NULL
+-- where seconds are known.
+--
 -- $runs: ids of the runs
 -- $points: how many points the series of all clients together may have at most
 -- $steps: names of the steps to show; an empty list means all
@@ -16,6 +20,14 @@ WITH chosen AS (
         run_id, step_id, duration_s, clients, dense_rank() OVER (ORDER BY step_id, setup) AS panel,
         row_number() OVER (ORDER BY step_id, setup, dbms_position, repeat) AS line
     FROM chosen
+), of_intervals AS (
+    SELECT
+        n.line * 64 + f.number AS series, i.client, i.bucket_s, i.t_s, i.rate_mean, i.interval_s,
+        CASE WHEN i.client IS NULL THEN i.rate_min END AS rate_min,
+        CASE WHEN i.client IS NULL THEN i.rate_max END AS rate_max
+    FROM interval_rates($runs, $steps, $points) i
+    JOIN numbered n USING (run_id, step_id)
+    JOIN families f USING (run_id, family)
 ), sent AS (
     SELECT
         n.run_id, n.step_id, x.operation, x.position, n.line * 64 + f.number AS series, f.counts = 'rows' AS of_rows
@@ -59,11 +71,13 @@ WITH chosen AS (
         series, client::INTEGER AS client, bucket_s, t_s, sum(amount)::DOUBLE / nullif(max(seconds), 0) AS rate_mean,
         seconds_of_us(max(max_us)) AS max_response_s
     FROM sent_singly GROUP BY ALL
+    UNION ALL BY NAME
+    FROM of_intervals
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
     f.family AS operation, b.client, b.bucket_s, b.t_s,
-    b.rate_min, b.rate_mean, b.rate_max, b.max_response_s, f.label AS rate_label
+    b.rate_min, b.rate_mean, b.rate_max, b.max_response_s, f.label AS rate_label, b.interval_s
 FROM bucketed b
 JOIN numbered n ON n.line = b.series >> 6
 JOIN chosen c USING (run_id, step_id)

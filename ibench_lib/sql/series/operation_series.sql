@@ -3,7 +3,9 @@
 -- ended in a second; clients_cpu, CPUs that the client processes kept busy. `t_s` counts from the step's start and is
 -- the middle of what the row covers: of a second, or where a step has more than `points` of them of a bucket of
 -- `bucket_s` seconds, which keeps the least, the mean and the greatest. A rate is known of full seconds only. NULL: in
--- that second nothing was answered. A series that a step does not have is left out.
+-- that second nothing was answered. A series that a step does not have is left out. Where no second of a step is known,
+-- but intervals of another length are (`intervals`), a row of a rate covers one of them, or several (`interval_rates`), and
+-- `interval_s` is the length of the longest; NULL where seconds are known.
 --
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most
@@ -42,11 +44,19 @@ WITH chosen AS (
         SELECT run_id, step_id, bucket_s, second, 'clients_cpu', CASE WHEN known THEN cpu_s END FROM seconds
     )
     QUALIFY count(value) OVER (PARTITION BY run_id, step_id, series) > 0
+), together AS (
+    SELECT
+        run_id, step_id, series, bucket_s::DOUBLE AS bucket_s, (second // bucket_s + 0.5::DOUBLE) * bucket_s AS t_s,
+        min(value) AS low, avg(value) AS middle, max(value) AS high, NULL::DOUBLE AS interval_s
+    FROM long GROUP BY ALL
+    UNION ALL
+    SELECT
+        i.run_id, i.step_id, rate_series(f.label), i.bucket_s, i.t_s + i.bucket_s / 2, i.rate_min, i.rate_mean, i.rate_max,
+        i.interval_s
+    FROM interval_rates($runs, $steps, $points) i JOIN families f USING (run_id, family) WHERE i.client IS NULL
 )
 SELECT
-    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, c.bucket_s,
-    'clients' AS source, l.series, (l.second // c.bucket_s + 0.5::DOUBLE) * c.bucket_s AS t_s,
-    min(l.value) AS low, avg(l.value) AS middle, max(l.value) AS high
-FROM long l JOIN chosen c USING (run_id, step_id)
-GROUP BY ALL
-ORDER BY c.step_id, c.setup, c.dbms_position, c.repeat, l.series, t_s
+    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, t.bucket_s,
+    'clients' AS source, t.series, t.t_s, t.low, t.middle, t.high, t.interval_s
+FROM together t JOIN chosen c USING (run_id, step_id)
+ORDER BY c.step_id, c.setup, c.dbms_position, c.repeat, t.series, t.t_s

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 import ibench_lib as ib
@@ -76,6 +77,23 @@ def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() ->
     assert [len(figure.findall(".//rect")) for figure in figures] == [0, 1]
     ends = [[text for text in figure.itertext() if text.startswith("done, ")] for figure in figures]
     assert ends == [["done, 10 s"], []], "a line that ends is a step that is done, not a server that is down"
+
+
+def test_intervals_are_flat_without_a_median_or_dips() -> None:
+    post = post_of(Run())
+    rates = post.ask("one_second").filter(pl.col("client").is_null(), operation="insert").head(2)
+    rates = rates.with_columns(
+        t_s=pl.Series([0.0, 10.0]), bucket_s=10.0, interval_s=10.0, rate_mean=pl.Series([50.0, 100.0])
+    )
+    rates = rates.with_columns(rate_min="rate_mean", rate_max="rate_mean")
+    steady = post.ask("steadiness").with_columns(median_rate=pl.lit(None, pl.Float64))
+    markup = sparklines(rates, steady, post.ask("dips")).markup
+    (figure,) = ElementTree.fromstring(f"<div>{markup}</div>").findall(".//figure")
+    assert [x for x, _ in points(figure)] == pytest.approx([0, 50, 50, 100], abs=0.1)
+    assert [y for _, y in points(figure)] == pytest.approx([53, 53, 16, 16])
+    assert figure.findall(".//line[@class='one']") == [], "no median"
+    assert "inserts/s in l.i1, intervals of 10 s" in markup and "such as a dip, is not known" in markup
+    assert "Dashes" not in markup
 
 
 @pytest.mark.slow

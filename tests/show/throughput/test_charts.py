@@ -52,6 +52,25 @@ def test_repeats_share_a_panel_and_the_one_with_the_median_rate_is_strong() -> N
     assert [list(trace.y) for trace in panel if trace.name == "client 1"] == [own]
 
 
+def test_intervals_are_flat_from_their_beginning_to_their_end_and_nothing_is_drawn_between_them() -> None:
+    frame = one(asked("one_second", Run(), points=2000), step="l.i1", operation="insert").filter(
+        pl.col("client").is_null()
+    )
+    every = frame.head(3).with_columns(
+        t_s=pl.Series([0.0, 10.0, 30.0]), bucket_s=10.0, interval_s=10.0, rate_mean=pl.Series([100.0, 40.0, 120.0])
+    )
+    every = every.with_columns(rate_min="rate_mean", rate_max="rate_mean")
+    figure = ib.rate_chart(every)
+    (line,) = figure.data
+    assert list(line.x) == [0.05, 5, 9.95, 10.05, 15, 19.95, 20, 30.05, 35, 39.95]
+    assert list(line.y) == [100] * 3 + [40] * 3 + [None] + [120] * 3
+    assert figure.layout.meta["lasts_s"] == 0, "a crosshair reads points where they stand"
+    assert [note.text for note in figure.layout.annotations] == ["system.cy10a, intervals of 10 s, each drawn flat"]
+    together = every.with_columns(bucket_s=20.0, rate_min=pl.col("rate_mean") / 2)
+    low, high, _ = ib.rate_chart(together).data
+    assert (low.name, list(low.y)[:3], high.name, list(high.y)[:3]) == ("min", [50] * 3, "max", [100] * 3)
+
+
 def test_hovering_shows_whole_names_and_units() -> None:
     """Repeats differ in the end of their names only."""
     frame = one(asked("one_second", *repeated(), points=2000), step="l.i1", operation="insert")

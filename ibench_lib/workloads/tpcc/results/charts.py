@@ -7,7 +7,7 @@ import polars as pl
 
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.answers import answers
-from ibench_lib.show.kit.drawing import finish, line_mode, numbers, runs_of
+from ibench_lib.show.kit.drawing import finish, flat, intervals_said, line_mode, numbers, runs_of
 from ibench_lib.show.kit.theme import inert
 
 _MB = 1 << 20
@@ -15,9 +15,14 @@ _MB = 1 << 20
 
 @answers("notpm_series", "No second was recorded.", by=["step", "setup"])
 def notpm_chart(frame: pl.DataFrame) -> go.Figure:
-    """New orders per minute over the time of one step (`notpm_series`): a line for each run."""
-    bucket_s = max(frame["bucket_s"].to_list(), default=1)
-    return _lines(frame, "notpm", f"New orders per minute, every {bucket_s} s", "NOTPM", 0, float(bucket_s))
+    """New orders per minute over the time of one step (`notpm_series`): a line for each run.
+
+    Where no second is known, each interval is flat.
+    """
+    of_seconds = frame.filter(pl.col("interval_s").is_null())["bucket_s"].to_list()
+    every = f"every {max(of_seconds):g} s" if of_seconds else ""
+    title = ", ".join(["New orders per minute", *filter(None, (every, intervals_said(frame)))])
+    return _lines(frame, "notpm", title, "NOTPM", 0, max(of_seconds, default=0.0))
 
 
 @answers("device_series", "No sample was taken.", by=["step", "setup"])
@@ -41,9 +46,9 @@ def _lines(frame: pl.DataFrame, column: str, title: str, unit: str, decimals: in
     figure = go.Figure()
     for label, position, rows in runs_of(frame):
         colour, dash = theme.series(position)
-        of_run = rows.sort("t_s")
+        of_run = flat(rows.sort("t_s"))
         figure.add_scatter(
-            x=numbers(of_run["t_s"], 1),
+            x=numbers(of_run["at_s"], 3 if intervals_said(rows) else 1),
             y=numbers(of_run[column], decimals),
             mode=line_mode(of_run[column]),
             name=inert(label),
