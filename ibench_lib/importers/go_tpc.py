@@ -6,7 +6,8 @@ response. NOTPM is new orders per minute of T, also of a log without seconds, wh
 go-tpc calls tpmC is divided by the time of new orders alone.
 
 Intervals become seconds only if each is one second by its own times, if all of their lines were understood, and if
-there are as many as T has seconds: an interval without a transaction is not printed. Percentiles have one digit and
+there are as many as T has seconds: an interval without a transaction is not printed. Longer ones become intervals, on
+the same conditions; how long they are is in the command line, or else in their times. Percentiles have one digit and
 become no histogram. No user, password, host, name of a database or text of an error is kept.
 """
 
@@ -42,6 +43,7 @@ _OPTIONS = {
     "warehouses": re.compile(r"--warehouses[ =](\d{1,6})\b", re.ASCII),
     "threads": re.compile(r"(?:--threads[ =]|-T ?)(\d{1,6})\b", re.ASCII),
 }
+_EVERY = re.compile(r"--interval[ =](\d{1,5})s\b", re.ASCII)
 _MARKS = {"warehouses": "w", "threads": "c"}
 _THREAD_ENDED = re.compile(r"execute run failed, err .*")
 _SAYS_NOTHING = re.compile(
@@ -57,6 +59,10 @@ _COLUMNS = {
 }  # fmt: skip
 _NEEDED = ("takes_s", "count", "tpm", "sum_ms")
 _A_SECOND = (0.9, 1.1)
+_ROUNDED_S = 0.1
+_FEWEST = 3
+"""Intervals whose own times say how long all of them are."""
+_IN_A_TAIL = 0.5
 _LONGEST_COMMAND = 4096  # the time that its pattern takes grows with the square of the line
 _MOST_INTERVALS = 1_000_000
 
@@ -119,10 +125,10 @@ class _Log:
 
     @property
     def duration_s(self) -> float:
-        """T: the longest time in the summary. Without it, its seconds."""
+        """T: the longest time in the summary. Without it, its seconds or longer intervals."""
         if self.is_whole:
             return max(one["takes_s"] for one in self.summary.values())
-        return float(len(self.intervals))
+        return float(len(self.intervals) * (_every_s(self) or 1))
 
     def done(self, name: str) -> int:
         """Transactions of a type, or errors: those of the summary, else of the intervals."""
@@ -160,8 +166,9 @@ class GoTpcLogs:
                 if log.analytic:
                     said.append(log.remark("it is of CH-benCHmark: queries ran next to it: this log was left out"))
                     continue
-                if not log.is_whole and not _has_seconds(log):
-                    said.append(log.remark("it has no summary, and no intervals of a second: this log was left out"))
+                if not log.is_whole and not _has_seconds(log) and _every_s(log) is None:
+                    why = "it has no summary, and no intervals of known length"
+                    said.append(log.remark(f"{why}: this log was left out"))
                     continue
                 dbms = told.dbms or dbms_of(source.folders(file.name))
                 if dbms is None:
@@ -292,7 +299,8 @@ def _parse(file: str, blocks: LineBlocks) -> list[_Log]:
             elif said is not None or _SAYS_NOTHING.fullmatch(line):
                 continue
             elif (log is None or log.figures is not None) and _is_command(line):
-                command = {name: int(found[1]) for name, form in _OPTIONS.items() if (found := form.search(line))}
+                forms = {**_OPTIONS, "every_s": _EVERY}
+                command = {name: int(found[1]) for name, form in forms.items() if (found := form.search(line))}
                 continue
             elif _THREAD_ENDED.fullmatch(line) and log is not None:
                 log.ended_thread = log.ended_thread or number
@@ -352,16 +360,64 @@ def _has_seconds(log: _Log) -> bool:
     )
 
 
+def _every_s(log: _Log) -> int | None:
+    """How long its intervals are, if that is more than a second, it is known, and none is missing; else None.
+
+    An interval ends when it is time, so all are equally long. Its own times begin with its first answer.
+    """
+    told = log.options.get("every_s")
+    takes = [one.takes_s for one in log.intervals]
+    if log.doubt is not None or not takes or told == 1 or (log.summary and not log.is_whole):
+        return None
+    longest = max(takes)
+    every = told or round(longest)
+    is_known = told is not None or (len(takes) >= _FEWEST and abs(longest - every) <= _ROUNDED_S)
+    least, most = (share * every for share in _A_SECOND)
+    if every < 2 or not is_known or takes[0] > most or not all(least <= one <= most for one in takes[1:]):
+        return None
+    return every if not log.is_whole or _is_complete(log, every) else None
+
+
+def _is_complete(log: _Log, every: int) -> bool:
+    """Whether no interval is missing but the last, which go-tpc may not print: it ends as the test does.
+
+    One without a transaction is not printed. What the summary has beyond the others then is nearly nothing.
+    """
+    tail_s = round(log.duration_s - every * len(log.intervals), 1)
+    if tail_s < _A_SECOND[0] * every:
+        return tail_s >= -1
+    counted = sum(one.counts.get(name, 0) for one in log.intervals for name in _TYPES)
+    rest = sum(map(log.done, _TYPES)) - counted
+    return tail_s <= _A_SECOND[1] * every and rest >= _IN_A_TAIL * counted / len(log.intervals)
+
+
+def _beyond(log: _Log) -> dict[str, int]:
+    """What the summary has beyond the intervals, by type."""
+    names = [*_TYPES, *(f"{name}_err" for name in _TYPES)]
+    return {name: log.done(name) - sum(one.counts.get(name, 0) for one in log.intervals) for name in names}
+
+
+def _longer(log: _Log, said: list[Remark]) -> int | None:
+    """The length of its intervals in seconds, if they become intervals; None if not."""
+    every = None if _has_seconds(log) else _every_s(log)
+    if every is None:
+        return None
+    if min(_beyond(log).values()) < 0:
+        said.append(log.remark("its intervals have more transactions than its summary: only its totals were imported"))
+        return None
+    said.append(log.remark(f"its intervals are of {every} s: they become intervals, not seconds"))
+    return every
+
+
 def _rest(log: _Log, said: list[Remark]) -> dict[str, int] | None:
     """What the summary has beyond the intervals, by type; None if they become no seconds."""
-    if not log.intervals:
+    if not log.intervals or (not _has_seconds(log) and _every_s(log) is not None):
         return None
     if not _has_seconds(log):
-        why = "are not seconds, or one may be missing"
+        why = "are of unknown length, or one may be missing"
         said.append(log.remark(f"its {len(log.intervals)} intervals {why}: only its totals were imported", log.doubt))
         return None
-    names = [*_TYPES, *(f"{name}_err" for name in _TYPES)]
-    rest = {name: log.done(name) - sum(one.counts.get(name, 0) for one in log.intervals) for name in names}
+    rest = _beyond(log)
     if min(rest.values()) < 0:
         said.append(log.remark("its intervals have more transactions than its summary: only its totals were imported"))
         return None
@@ -381,7 +437,7 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
         and abs(total - sum(log.summary.get(name, {}).get("tpm", 0.0) for name in _TYPES)) > 0.01 * total
     ):
         said.append(log.remark("its types do not add up to its tpmTotal"))
-    rest = _rest(log, said)
+    rest, every = _rest(log, said), _longer(log, said)
     threads, status = log.options.get("threads"), "complete" if error is None else "failed"
     times = {"step": _STEP, "start_s": 0.0, "end_s": log.duration_s}
     worker = {
@@ -397,6 +453,8 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
         # By the definition: go-tpc itself divides by its own clock.
         value = 60 * log.done("new_order") / log.duration_s
         rows["published"] = [{"step": _STEP, "metric": "notpm", "value": value}]
+    if every is not None:
+        rows["intervals"] = _Intervals(log, every)
     printed: dict[str, Any] = dict(log.summary) if log.is_whole else {}
     if log.figures is not None and log.is_whole:
         printed |= {"tpmc": log.figures.tpmc, "tpm_total": total}
@@ -410,7 +468,7 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
         steps=[ImportedStep(_STEP, log.line, {"seconds": log.duration_s, "printed": printed}, [log.file], threads)],
         rows=rows,
         resolution_s=1.0 if rest is not None else None,
-        missing=_missing(rest is not None),
+        missing=_missing(rest is not None, every is not None),
         workload={
             "clients": 1,
             "program": {"name": "go-tpc"},
@@ -422,6 +480,25 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
         warnings=said,
         private=True,
     )
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """The rows of a log's longer intervals, of `every` seconds each, type by type, made when they are asked for."""
+
+    log: _Log
+    every: int
+
+    def __iter__(self) -> Iterator[Row]:
+        for name in _TYPES:
+            for number, one in enumerate(self.log.intervals, start=1):
+                # A type that is not printed had no transaction.
+                done, failed = one.counts.get(name, 0), one.counts.get(f"{name}_err", 0)
+                yield {
+                    "step": _STEP, "client": 0, "operation": name, "end_s": float(number * self.every),
+                    "seconds": float(self.every), "ops": done, "ops_per_s": done / self.every,
+                    "errors_per_s": failed / self.every,
+                }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -445,7 +522,7 @@ class _Seconds:
                 yield {**of_type, "second": last, "ops": self.rest[name], "errors": self.rest[failed]}
 
 
-def _missing(by_second: bool) -> dict[str, str]:
+def _missing(by_second: bool, by_interval: bool) -> dict[str, str]:
     """Why columns are NULL, as the manifest has it."""
     not_printed, not_said = "go-tpc does not print it", "a log does not say it"
     found = {
@@ -463,4 +540,6 @@ def _missing(by_second: bool) -> dict[str, str]:
             f"ops.{name}": "go-tpc prints percentiles of each interval, which are no histogram and are not imported"
             for name in ("service_bins", "service_counts")
         }
+    if by_interval:
+        found["intervals.retries_per_s"] = not_printed
     return found

@@ -7,8 +7,10 @@ log, which is not what `Requests/second` is divided by. Without a log, T is the 
 add up to, and the statistics have the totals.
 
 An interval of 0.9 to 1.1 s is a second, if all lines of its thread up to it go on from those before them: their totals
-are cumulative. Requests to delete a link are in no interval. Percentiles are of a sample and are not stored.
-`sampleDuration_us` is in milliseconds, whatever its name says. Sizes (`RANGE_SIZE`, `*_NLINKS`) are no requests.
+are cumulative. Others are intervals, each as long as its line says; those of all requesters are added up where they
+begin and end at about the same time. Requests to delete a link are in no interval. Percentiles are of a sample and are
+not stored. `sampleDuration_us` is in milliseconds, whatever its name says. Sizes (`RANGE_SIZE`, `*_NLINKS`) are no
+requests.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ _REQUESTS = _IN_INTERVALS | {"DELETE_LINK"}
 _BULK = {"LOAD_NODE_BULK", "LOAD_LINKS_BULK", "LOAD_COUNTS_BULK"}
 _COUNT_ROWS = "LOAD_COUNTS_BULK_NLINKS"
 _SECOND_MS = (900, 1100)
+_APART = 0.1
+"""How far apart requesters may begin and end an interval of all of them, as a part of its length."""
 
 _STREAM = "threadID,timestamp,op,totalops,totalerrors,ops,sampleDuration_us,sampleOps,mean_us"
 _STATS = "op,count,p25_low,p25_high"
@@ -168,6 +172,38 @@ class _Thread:
             if _SECOND_MS[0] <= ms <= _SECOND_MS[1] and second > last:
                 last = second
                 yield second, done
+
+    def longer(self) -> list[_Longer | None]:
+        """Its intervals, with None in place of those that are seconds."""
+        end_ms, found = 0, list[_Longer | None]()
+        for ms, done in self.intervals:
+            end_ms += ms
+            if not _is_longer(ms):
+                found.append(None)
+                continue
+            kinds = {name.lower(): one for name, one in done.items() if name != _SIZES}
+            counts = {name: ops for name, (ops, _) in kinds.items()}
+            rates = {name: (1000 * ops / ms, 1000 * errors / ms) for name, (ops, errors) in kinds.items()}
+            found.append(_Longer((end_ms - ms) / 1000, end_ms / 1000, counts, rates))
+        return found
+
+
+def _is_longer(ms: int) -> bool:
+    """Whether an interval of so many milliseconds is no second; one of no time is nothing."""
+    return ms > 0 and not _SECOND_MS[0] <= ms <= _SECOND_MS[1]
+
+
+@dataclass(frozen=True)
+class _Longer:
+    """An interval that is no second: when it begins and ends, in seconds since the requests began, and what was done.
+
+    `rates` are operations and errors per second of each kind; those of several requesters are sums of theirs.
+    """
+
+    begin_s: float
+    end_s: float
+    done: Mapping[str, int]
+    rates: Mapping[str, tuple[float, float]]
 
 
 @dataclass
@@ -543,6 +579,7 @@ def _run(setup: str, dbms: str, repeat: int, phases: Sequence[_Phase], warnings:
     rows: dict[str, list[Row]] = {"workers": [], "steps": []}
     said, failed = list(warnings), {}
     seconds: list[tuple[_Phase, int, _Thread]] = []
+    longer: list[_Phase] = []
     began = next((phase.start for phase in phases if phase.start is not None), None)
     start_s = 0.0
     for phase in phases:
@@ -552,6 +589,7 @@ def _run(setup: str, dbms: str, repeat: int, phases: Sequence[_Phase], warnings:
             failed[phase.step] = phase.remark(phase.failure)
         (_add_load if phase.kind == _LOAD else _add_requests)(rows, phase, start_s, said)
         seconds += _seconds(phase, said)
+        longer += [phase] if _has_longer(phase, said) else []
         start_s += phase.duration_s
     with_seconds = any(True for *_, thread in seconds for _ in thread.seconds())
     return ImportedRun(
@@ -562,10 +600,14 @@ def _run(setup: str, dbms: str, repeat: int, phases: Sequence[_Phase], warnings:
         file=phases[0].file,
         benchmark="linkbench",
         steps=[_described_step(phase) for phase in phases],
-        rows={**rows, **({"ops": _Ops(seconds)} if with_seconds else {})},
+        rows={
+            **rows,
+            **({"ops": _Ops(seconds)} if with_seconds else {}),
+            **({"intervals": _Intervals(longer)} if longer else {}),
+        },
         resolution_s=1.0 if with_seconds else None,
         origin_wall=next((phase.began for phase in phases if phase.began is not None), None),
-        missing=_missing(with_seconds),
+        missing=_missing(with_seconds, bool(longer)),
         workload=_described(phases),
         error=next(iter(failed.values()), None),
         failed_step=next(iter(failed), None),
@@ -626,13 +668,77 @@ def _seconds(phase: _Phase, said: list[Remark]) -> list[tuple[_Phase, int, _Thre
     threads = [(phase, number, thread) for number, thread in sorted(phase.threads.items())]
     if any(thread.broken or thread.begun for *_, thread in threads):
         said.append(phase.remark("not all of its intervals are whole: a requester's seconds end at the first"))
-    longer = sum(not _SECOND_MS[0] <= ms <= _SECOND_MS[1] for *_, thread in threads for ms, _ in thread.intervals)
     kept = [one for one in threads if any(True for _ in one[2].seconds())]
-    if longer:
-        said.append(phase.remark(f"{count(longer, 'interval')} of other than a second: no seconds were made of them"))
     if kept:
         said.append(phase.remark("its intervals have no DELETE_LINK: seconds are without them, totals with them"))
     return kept
+
+
+def _has_longer(phase: _Phase, said: list[Remark]) -> bool:
+    """Whether intervals of a phase that are no seconds become intervals."""
+    if phase.kind == _LOAD:
+        return False
+    number = sum(_is_longer(ms) for thread in phase.threads.values() for ms, _ in thread.intervals)
+    if not number:
+        return False
+    together = any(True for _ in _together(phase))
+    what = f"{count(number, 'interval')} of other than a second: no seconds were made of them"
+    if together:
+        said.append(phase.remark(f"{what}, but intervals, which have no DELETE_LINK"))
+    elif phase.has_log:
+        said.append(phase.remark(f"{what}, but intervals of single requesters, which do not end together"))
+    else:
+        said.append(phase.remark(f"{what}, and no intervals, because its threads do not end them together"))
+    return together or phase.has_log
+
+
+def _together(phase: _Phase) -> Iterator[_Longer]:
+    """The intervals of all requesters together, where all have one and begin and end it at about the same time.
+
+    Each rate is divided by its own requester's time. The time of the sum is the mean of their times.
+    """
+    threads = [phase.threads.get(number) for number in range(phase.requesters)]
+    for of_all in zip(*(thread.longer() if thread is not None else [] for thread in threads), strict=False):
+        known = [one for one in of_all if one is not None]
+        if len(known) < len(threads):
+            continue
+        begins, ends = [one.begin_s for one in known], [one.end_s for one in known]
+        lasts = (sum(ends) - sum(begins)) / len(known)
+        if max(max(begins) - min(begins), max(ends) - min(ends)) > _APART * lasts:
+            continue
+        yield _Longer(
+            sum(begins) / len(known),
+            sum(ends) / len(known),
+            {name: sum(one.done[name] for one in known) for name in known[0].done},
+            {
+                name: (sum(one.rates[name][0] for one in known), sum(one.rates[name][1] for one in known))
+                for name in known[0].done
+            },
+        )
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """The rows of intervals that are no seconds, made when they are asked for: of all requesters, and of each."""
+
+    phases: Sequence[_Phase]
+
+    def __iter__(self) -> Iterator[Row]:
+        for phase in self.phases:
+            for one in _together(phase):
+                yield from _rows_of(phase, 0, one)
+            for number, thread in sorted(phase.threads.items()) if phase.has_log else ():
+                for own in thread.longer():
+                    if own is not None:
+                        yield from _rows_of(phase, number + 1, own)
+
+
+def _rows_of(phase: _Phase, client: int, one: _Longer) -> Iterator[Row]:
+    """A row for each operation of an interval."""
+    times = {"end_s": one.end_s, "seconds": round(one.end_s - one.begin_s, 6)}
+    for name, (rate, errors) in one.rates.items():
+        of_client = {"step": phase.step, "client": client, "operation": name, **times, "ops": one.done[name]}
+        yield {**of_client, "ops_per_s": rate, "errors_per_s": errors}
 
 
 @dataclass(frozen=True)
@@ -699,7 +805,7 @@ def _described(phases: Sequence[_Phase]) -> dict[str, Any]:
     return found
 
 
-def _missing(by_second: bool) -> dict[str, str]:
+def _missing(by_second: bool, by_interval: bool) -> dict[str, str]:
     """Why columns are NULL, as the manifest has it."""
     not_printed, not_said = "LinkBench does not print it", "a log does not say it"
     sampled = "LinkBench prints percentiles of at most 10,000 responses of an interval, which are no histogram"
@@ -715,4 +821,6 @@ def _missing(by_second: bool) -> dict[str, str]:
     if by_second:
         found |= {f"ops.{name}": not_printed for name in ("rows", "retries", "unknown")}
         found |= {f"ops.service_{name}": sampled for name in ("sum_us", "max_us", "bins", "counts")}
+    if by_interval:
+        found["intervals.retries_per_s"] = not_printed
     return found

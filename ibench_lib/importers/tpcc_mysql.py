@@ -1,9 +1,9 @@
 """Imports the logs of tpcc-mysql (`tpcc_start`): a line for each interval, and the totals at the end.
 
 A log becomes a run of TPC-C with the step `run`. Its lines have the exact number of transactions of each type, so lines
-of one second become seconds. The totals are those of `sum ver.`, which do not race as those before them can. T is the
-time that the log says was measured. What the totals have beyond the lines is the last part of the step. A log without
-seconds has TpmC as a published NOTPM.
+of one second become seconds, and longer ones intervals. The totals are those of `sum ver.`, which do not race as those
+before them can. T is the time that the log says was measured. What the totals have beyond the seconds is the last part
+of the step. A log without seconds has TpmC as a published NOTPM.
 
 Response times are not stored: percentiles are no histogram, and those of the first line and the means at the end
 include the ramp-up.
@@ -254,6 +254,7 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
     said = list(warnings)
     error = None if log.is_whole else log.remark(f"its log ends in second {log.duration_s} without its totals")
     rest = _rest(log, said)
+    longer = _longer(log, said)
     done = {name: log.done(number) for number, name in enumerate(_TYPES)}
     status = "complete" if log.is_whole else "failed"
     times = {"step": _STEP, "start_s": 0.0, "end_s": float(log.duration_s)}
@@ -270,6 +271,8 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
         rows["ops"] = _Seconds(log, rest)
     elif log.is_whole:
         rows["published"] = [{"step": _STEP, "metric": "notpm", "value": 60 * done["new_order"] / log.duration_s}]
+    if longer:
+        rows["intervals"] = _Intervals(log)
     details = {"seconds": log.duration_s, "ramp_up_s": log.header.get("ramp_up_s"), "printed": printed}
     return ImportedRun(
         setup=setup,
@@ -281,7 +284,7 @@ def _run(setup: str, dbms: str, repeat: int, log: _Log, warnings: Sequence[Remar
         steps=[ImportedStep(_STEP, log.line, details, [log.file], log.header.get("connections"))],
         rows=rows,
         resolution_s=1.0 if rest is not None else None,
-        missing=_missing(rest is not None),
+        missing=_missing(rest is not None, longer),
         workload={
             "clients": 1,
             "program": {"name": "tpcc-mysql"},
@@ -308,12 +311,7 @@ def _profile() -> dict[str, Any]:
 
 def _rest(log: _Log, said: list[Remark]) -> list[int] | None:
     """What the totals of each type have beyond the lines; None if the lines become no seconds."""
-    if not log.ends:
-        return None
-    if log.interval_s != 1:
-        said.append(
-            log.remark(f"its lines are {log.interval_s} s apart and become no seconds: only its totals were imported")
-        )
+    if not log.ends or log.interval_s != 1:
         return None
     rest = [log.done(number) - sum(log.counts[number]) for number in range(len(_TYPES))]
     if min(rest) < 0:
@@ -323,6 +321,47 @@ def _rest(log: _Log, said: list[Remark]) -> list[int] | None:
         lines = f"it has {len(log.ends)} of {count(log.duration_s, 'line')} of its seconds"
         said.append(log.remark(f"{lines}: the other {sum(rest):,} transactions of its totals are its last part"))
     return rest
+
+
+def _longer(log: _Log, said: list[Remark]) -> bool:
+    """Whether its lines become intervals. Each has the counts of one interval.
+
+    tpcc-mysql counts their ends up by the interval, so a line that is missing changes no other one. Where only the
+    default says how long an interval is, a line that is missing may have shown that it is not.
+    """
+    every, ends = log.interval_s, list(log.ends)
+    if not ends or every == 1:
+        return False
+    why = None
+    if "interval_s" in log.header and any(end_s % every for end_s in ends):
+        why = f"its lines are to be {every} s apart, and are not"
+    elif "interval_s" not in log.header and ends != list(range(every, every * len(ends) + 1, every)):
+        why = f"its lines are not {every} s apart, as is the default"
+    elif any(log.done(number) < sum(counts) for number, counts in enumerate(log.counts)):
+        why = "its lines have more transactions than its totals"
+    if why is not None:
+        said.append(log.remark(f"{why}: only its totals were imported"))
+        return False
+    expected = max(log.duration_s, ends[-1]) // every
+    but = f" (it has {len(ends)} of {expected} lines)" if len(ends) < expected else ""
+    said.append(log.remark(f"its lines are {every} s apart: they become intervals, not seconds{but}"))
+    return True
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """The rows of a log's longer intervals, type by type, made when they are asked for."""
+
+    log: _Log
+
+    def __iter__(self) -> Iterator[Row]:
+        every = self.log.interval_s
+        for name, counts in zip(_TYPES, self.log.counts, strict=True):
+            for end_s, done in zip(self.log.ends, counts, strict=True):
+                yield {
+                    "step": _STEP, "client": 0, "operation": name, "end_s": float(end_s), "seconds": float(every),
+                    "ops": done, "ops_per_s": done / every,
+                }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -341,7 +380,7 @@ class _Seconds:
                 yield {**of_type, "second": max(self.log.duration_s, self.log.ends[-1]), "ops": rest}
 
 
-def _missing(by_second: bool) -> dict[str, str]:
+def _missing(by_second: bool, by_interval: bool) -> dict[str, str]:
     """Why columns are NULL, as the manifest has it."""
     not_printed, not_said = "tpcc-mysql does not print it", "a log does not say it"
     histogram = "tpcc-mysql prints percentiles of each interval, which are no histogram and are not imported"
@@ -357,4 +396,6 @@ def _missing(by_second: bool) -> dict[str, str]:
         found |= {f"ops.{name}": not_printed for name in ("rows", "errors", "retries", "unknown", "service_sum_us")}
         found["ops.service_max_us"] = "not imported: that of the first line is the slowest since the ramp-up began"
         found |= {f"ops.{name}": histogram for name in ("service_bins", "service_counts")}
+    if by_interval:
+        found |= {f"intervals.{name}_per_s": not_printed for name in ("errors", "retries")}
     return found

@@ -58,7 +58,7 @@ def log(
     """A log. Its summary has the sums of its intervals and `rest` payments more, its second interval the errors."""
     intervals = [counts_of(one, errors * (number == 1)) for number, one in enumerate(new_orders)]
     lines = ["maxprocs: Leaving GOMAXPROCS=8: CPU quota undefined"]
-    lines += [command] if command else []
+    lines += [command.replace("--interval 1s", f"--interval {every}s")] if command else []
     for one in intervals:
         lines += rendered("Current", one, float(every), form)
     seconds = every * len(new_orders) + 0.2

@@ -49,6 +49,11 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
     "tpcc-mysql": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(), log()),
     "linkbench": (linkbench.IMPORTER, "req.txt", request_log(FUZZED), log()),
     "linkbench, CSV": (linkbench.IMPORTER, "csv/req.stream.csv", stream_csv(FUZZED), log()),
+    "tpcc-mysql, 10 s": (tpcc_mysql.IMPORTER, "run.log", tpcc_log(every=10), log()),
+    "linkbench, 10 s": (linkbench.IMPORTER, "req.txt", request_log(FUZZED, every_ms=10_000), log()),
+    "linkbench, CSV of 10 s": (linkbench.IMPORTER, "csv/req.stream.csv", stream_csv(FUZZED, 10_000), log()),
+    "go-tpc, 10 s": (go_tpc.IMPORTER, "run.log", go_tpc_log(every=10), log()),
+    "go-tpc, JSON of 10 s": (go_tpc.IMPORTER, "run.log", go_tpc_log(form="json", every=10, command=None), log()),
     "go-tpc": (go_tpc.IMPORTER, "run.log", go_tpc_log(), log()),
     "go-tpc, table": (go_tpc.IMPORTER, "run.log", go_tpc_log(form="table"), log()),
     "go-tpc, JSON": (go_tpc.IMPORTER, "run.log", go_tpc_log(form="json"), log()),
@@ -60,6 +65,7 @@ FORMATS: dict[str, tuple[Importer, str, str, str]] = {
 # Further forms of a format whose lines are read in the same way.
 FORMS = (
     *("sysbench, CSV of 10 s", "sysbench 0.5, 10 s", "sysbench, JSON of 10 s"),
+    *("tpcc-mysql, 10 s", "linkbench, 10 s", "linkbench, CSV of 10 s", "go-tpc, 10 s", "go-tpc, JSON of 10 s"),
     *("sysbench, JSON", "go-tpc, table", "go-tpc, JSON", "benchbase, windows", "benchbase, summary"),
 )
 # A log without seconds has the figure that it prints, so one whose seconds are damaged has it, too.
@@ -67,6 +73,7 @@ PRINTED = {"tpcc-mysql": {("run", "notpm", 6300.0)}, "go-tpc": {("run", "notpm",
 OF_TYPES = {f"{BASE}.results.{name}.csv": windows(counts) for name, counts in counts_of(FEW).items()}
 NEXT_TO_IT = {
     "linkbench, CSV": {"req.csv": stats_csv(FUZZED)},
+    "linkbench, CSV of 10 s": {"req.csv": stats_csv(FUZZED)},
     "benchbase, requests": {f"{BASE}.summary.json": summary(FEW)},
     "benchbase, windows": {
         f"{BASE}.summary.json": summary(FEW),

@@ -77,12 +77,49 @@ def test_every_line_is_understood_and_none_of_its_secrets_are_kept(
     assert "2 warehouses, 4 terminals" in str(said[0])
 
 
-def test_intervals_of_ten_seconds_become_no_seconds(tmp_path: Path) -> None:
-    (run,) = read(tmp_path, log(every=10))
+def rates(run: ImportedRun, operation: str = "new_order") -> dict[tuple[float, float], float]:
+    """The rate of each interval, by its end and its length in seconds."""
+    of_type = (row for row in rows_of(run, "intervals") if row["operation"] == operation)
+    return {(row["end_s"], row["seconds"]): row["ops_per_s"] for row in of_type}
+
+
+OF_TEN_S = {(10.0 * number, 10.0): one / 10 for number, one in enumerate(NEW_ORDERS, start=1)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("command", [COMMAND, None])
+def test_intervals_of_ten_seconds_are_intervals_and_no_seconds(tmp_path: Path, form: str, command: str | None) -> None:
+    (run,) = read(tmp_path, log(every=10, form=form, command=command))
     assert not rows_of_ops(run) and run.resolution_s is None and only(run, "workers")["ops"] == 2 * 420 + 3 * 42 + 5
-    assert remarks(run) == [
-        "run.log:3: its 4 intervals are not seconds, or one may be missing: only its totals were imported"
+    assert rates(run) == OF_TEN_S == rates(run, "payment"), "5 payments after the last are of none"
+    assert rates(run, "delivery")[30.0, 10.0] == 1.2
+    found = {row["end_s"]: (row["ops"], row["errors_per_s"]) for row in rows_of(run, "intervals") if row["ops"] == 110}
+    assert found == {20.0: (110, 0.0)} or found == {20.0: (110, 0.2)}
+    assert [text.partition(": ")[2] for text in remarks(run)] == [
+        "its intervals are of 10 s: they become intervals, not seconds"
     ]
+
+
+def test_how_long_intervals_are_is_said_or_in_the_times_of_several(tmp_path: Path) -> None:
+    text = log(every=10, command=None)
+    assert rates(read(tmp_path, text.replace("Takes(s): 10.0", "Takes(s): 9.9"))[0]) == {}, "their rates do not fit"
+    for text in (log((100, 110), every=10, command=None), log(every=10).replace("--interval 10s", "--interval 1s")):
+        (run,) = read(tmp_path, text)
+        assert rates(run) == {} and "are of unknown length, or one may be missing" in remarks(run)[0]
+    (run,) = read(tmp_path, log((100, 110), every=10))
+    assert len(rates(run)) == 2, "the command says it"
+
+
+def test_the_last_interval_may_be_missing_and_no_other(tmp_path: Path) -> None:
+    """That of the end had the transactions that only the summary has. One without any is not printed."""
+    text = log(every=10)
+    last = "\n".join([line for line in text.split("\n") if line.startswith("[Current]")][-5:]) + "\n"
+    (run,) = read(tmp_path, text.replace(last, ""))
+    assert list(rates(run)) == [(10.0, 10.0), (20.0, 10.0), (30.0, 10.0)]
+    (run,) = read(tmp_path, log((100, 0, 120, 90), every=10, errors=0))
+    assert rates(run) == {} and "one may be missing" in remarks(run)[0]
+    (run,) = read(tmp_path, text.replace("[Current] DELIVERY", "[Curr ent] DELIVERY", 1))
+    assert rates(run) == {}
 
 
 def test_a_log_without_seconds_has_notpm_by_the_same_definition(workspace: Workspace, tmp_path: Path) -> None:
@@ -114,7 +151,7 @@ def test_an_interval_that_is_missing_or_a_line_that_is_not_understood_leaves_no_
     ):
         (run,) = read(tmp_path, damaged)
         assert not rows_of_ops(run) and only(run, "workers")["ops"] == 2 * 420 + 3 * 42 + 5 and run.error is None
-        assert "are not seconds, or one may be missing" in remarks(run)[0]
+        assert "are of unknown length, or one may be missing" in remarks(run)[0]
 
 
 def test_a_type_that_an_interval_does_not_have_had_no_transaction(tmp_path: Path) -> None:
@@ -132,8 +169,11 @@ def test_a_log_that_ends_early_is_a_failed_step_with_the_seconds_that_are_whole(
     for name in ("DELIVERY", "PAYMENT"):
         with pytest.raises(UsageError, match="no log that can be used"):  # a summary that lacks a line is none
             read(tmp_path, text.replace(f"[Summary] {name}", f"[Summary] {name} of"))
+    (run,) = read(tmp_path, log(every=10).partition("Finished")[0])
+    assert list(rates(run)) == [(10.0, 10.0), (20.0, 10.0), (30.0, 10.0)]
+    assert (only(run, "steps")["duration_s"], only(run, "steps")["status"]) == (30.0, "failed")
     with pytest.raises(UsageError, match="no log that can be used"):
-        read(tmp_path, log(every=10).partition("Finished")[0])
+        read(tmp_path, log((100, 110, 120), every=10, command=None).partition("Finished")[0])
 
 
 def test_a_thread_that_has_ended_makes_the_run_a_failed_one(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +80,59 @@ def test_intervals_of_a_second_have_exact_counts_and_no_deletes_of_links(tmp_pat
     assert remarks(run) == ["req.txt:6: its intervals have no DELETE_LINK: seconds are without them, totals with them"]
 
 
-def test_longer_intervals_are_no_seconds(tmp_path: Path) -> None:
+def intervals(run: ImportedRun, operation: str, client: int) -> dict[tuple[float, float], tuple[int, float]]:
+    """Requests and their rate in each interval, by its end and its length in seconds. Client 0 is all requesters."""
+    return {
+        (row["end_s"], row["seconds"]): (row["ops"], row["ops_per_s"])
+        for row in rows_of(run, "intervals")
+        if (row["operation"], row["client"]) == (operation, client)
+    }
+
+
+def of_ten_s(counts: Sequence[int]) -> dict[tuple[float, float], tuple[int, float]]:
+    return {(10.0 * number, 10.0): (one, one / 10) for number, one in enumerate(counts, start=1)}
+
+
+def test_longer_intervals_are_intervals_of_each_requester_and_of_all(tmp_path: Path) -> None:
     (run,) = read(tmp_path, req_txt=request_log(every_ms=10_000))
     assert "ops" not in run.rows and run.resolution_s is None
-    assert remarks(run) == ["req.txt:6: 8 intervals of other than a second: no seconds were made of them"]
+    assert intervals(run, "get_links_list", 2) == of_ten_s(COUNTS[1])
+    assert intervals(run, "get_links_list", 0) == of_ten_s([sum(both) for both in zip(*COUNTS, strict=True)])
+    assert intervals(run, "range_size", 1) == {} == intervals(run, "delete_link", 1)
+    assert {row["errors_per_s"] for row in rows_of(run, "intervals")} == {0.0}
+    said = "8 intervals of other than a second: no seconds were made of them, but intervals, which have no DELETE_LINK"
+    assert remarks(run) == [f"req.txt:6: {said}"]
     assert (sum(row["ops"] for row in rows_of(run, "workers")), only(run, "steps")["duration_s"]) == (REQUESTS, 40.1)
+
+
+def test_each_interval_is_divided_by_its_own_time_and_added_up_if_it_ends_with_the_others(tmp_path: Path) -> None:
+    text = request_log(every_ms=10_000)
+    slower = re.sub(r"(ThreadID = 1 .* sampleDuration = )10000ms", r"\g<1>10200ms", text)
+    (run,) = read(tmp_path, req_txt=slower)
+    assert intervals(run, "get_links_list", 2)[10.2, 10.2] == (200, pytest.approx(200 / 10.2))
+    assert intervals(run, "get_links_list", 0)[10.1, 10.1] == (300, pytest.approx(10 + 200 / 10.2))
+    apart = re.sub(r"(ThreadID = 1 .* sampleDuration = )10000ms", r"\g<1>15000ms", text)
+    (run,) = read(tmp_path, req_txt=apart)
+    assert intervals(run, "get_links_list", 0) == {} and len(intervals(run, "get_links_list", 1)) == 4
+    assert remarks(run)[0].endswith("but intervals of single requesters, which do not end together")
+
+
+def test_longer_intervals_of_csv_files_are_those_of_all(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, req_csv=stats_csv(), req_stream_csv=stream_csv(every_ms=10_000))
+    assert intervals(run, "get_links_list", 0) == of_ten_s([sum(both) for both in zip(*COUNTS, strict=True)])
+    assert {row["client"] for row in rows_of(run, "intervals")} == {0}
+
+
+def test_longer_intervals_are_drawn_for_all_requesters_and_for_each(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "req.txt").write_text(request_log(every_ms=10_000))
+    import_file(tmp_path / "req.txt", "others", "a report", workspace, setup="small", dbms="my8033.cy10a")
+    (run_dir,) = workspace.runs.iterdir()
+    assert verify(run_dir) == []
+    drawn = answer(reader.lake(workspace), "one_second", "others")
+    of_each = {client: rows["rate_mean"][0] for (client,), rows in drawn.group_by("client", maintain_order=True)}
+    # A tenth of the lists for each of the other eight kinds.
+    assert of_each == {None: pytest.approx(54.0), 1: pytest.approx(18.0), 2: pytest.approx(36.0)}
+    assert drawn.filter(client=2)["rate_max"].null_count() == 4
 
 
 def test_a_lost_line_ends_the_seconds_of_its_requester(tmp_path: Path) -> None:

@@ -80,16 +80,49 @@ def test_totals_that_do_not_race_count(tmp_path: Path) -> None:
     assert "its lines have more transactions than its totals" in remarks(alone)[0] and ops(alone) == {}
 
 
-def test_lines_of_several_seconds_become_none(tmp_path: Path) -> None:
-    (run,) = read(tmp_path, log(every=10))
+def intervals(run: ImportedRun, operation: str = "new_order") -> dict[tuple[float, float], tuple[int, float]]:
+    """Transactions and rate of each interval, by its end and its length in seconds."""
+    of_type = (row for row in rows_of(run, "intervals") if row["operation"] == operation)
+    return {(row["end_s"], row["seconds"]): (row["ops"], row["ops_per_s"]) for row in of_type}
+
+
+OF_TEN_S = {(10.0 * number, 10.0): (one, one / 10) for number, one in enumerate(NEW_ORDERS, start=1)}
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_lines_of_several_seconds_become_intervals(tmp_path: Path, old: bool) -> None:
+    (run,) = read(tmp_path, log(every=10, rest=5, old=old))
     assert ops(run) == {} and run.resolution_s is None
-    assert remarks(run) == ["run.log:3: its lines are 10 s apart and become no seconds: only its totals were imported"]
-    assert (only(run, "workers")["ops"], only(run, "steps")["duration_s"]) == (966, 40.0)
+    assert intervals(run) == OF_TEN_S == intervals(run, "payment"), "5 payments after the last line are of none"
+    assert intervals(run, "delivery")[30.0, 10.0] == (12, 1.2)
+    assert remarks(run) == ["run.log:3: its lines are 10 s apart: they become intervals, not seconds"]
+    assert (only(run, "workers")["ops"], only(run, "steps")["duration_s"]) == (971, 40.0)
+
+
+def test_a_lost_line_is_no_interval_and_changes_no_other(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log(every=10).replace(line(20, 110) + "\n", ""))
+    assert intervals(run) == {at: done for at, done in OF_TEN_S.items() if at[0] != 20}
+    assert remarks(run)[0].endswith("they become intervals, not seconds (it has 3 of 4 lines)")
+    (run,) = read(tmp_path, log(every=10).partition("STOPPING")[0])
+    assert intervals(run) == OF_TEN_S and run.error is not None
 
 
 def test_the_interval_is_the_default_of_tpcc_mysql_if_a_log_does_not_say_it(tmp_path: Path) -> None:
-    (run,) = read(tmp_path, log().replace("option i with value '1'\n", ""))
-    assert "its lines are 10 s apart" in remarks(run)[0] and ops(run) == {}
+    def unsaid(text: str) -> str:
+        return "".join(part for part in text.splitlines(keepends=True) if not part.startswith("option i"))
+
+    (run,) = read(tmp_path, unsaid(log(every=10)))
+    assert intervals(run) == OF_TEN_S
+    for text in (log(), log(every=20), log(every=5), log(every=10).replace(line(20, 110) + "\n", "")):
+        (run,) = read(tmp_path, unsaid(text))
+        assert "its lines are not 10 s apart, as is the default" in remarks(run)[0] and ops(run) == intervals(run) == {}
+
+
+def test_intervals_that_do_not_fit_what_a_log_says_are_none(tmp_path: Path) -> None:
+    (run,) = read(tmp_path, log().replace("option i with value '1'", "option i with value '10'"))
+    assert "its lines are to be 10 s apart, and are not" in remarks(run)[0] and intervals(run) == {}
+    (run,) = read(tmp_path, log(every=10).replace("[0] sc:413", "[0] sc:400"))
+    assert "its lines have more transactions than its totals" in remarks(run)[0] and intervals(run) == {}
 
 
 def test_what_the_totals_have_beyond_the_lines_is_the_last_part(tmp_path: Path) -> None:
@@ -120,6 +153,12 @@ def test_a_log_with_lines_of_ten_seconds_has_the_figure_that_it_prints(workspace
     lake = reader.lake(workspace)
     assert answer(lake, "tpcc_summary", "others")["notpm"].to_list() == [630.0]
     assert answer(lake, "step_throughput", "others")["throughput"].to_list() == [(2 * 420 + 3 * 42) / 40]
+    series = answer(lake, "notpm_series", "others").select("t_s", "bucket_s", "notpm", "interval_s").rows()
+    assert series == [(10.0 * number, 10.0, 6.0 * one, 10.0) for number, one in enumerate(NEW_ORDERS)]
+    few = answer(lake, "notpm_series", "others", points=2).select("t_s", "bucket_s", "notpm", "interval_s").rows()
+    assert few == [(0.0, 20.0, 630.0, 10.0), (20.0, 20.0, 630.0, 10.0)]
+    drawn = answer(lake, "one_second", "others").select("t_s", "rate_mean").rows()
+    assert drawn[0] == (0.0, 23.0), "of all types"
 
 
 def test_lines_after_the_measured_time_are_of_no_second(tmp_path: Path) -> None:
