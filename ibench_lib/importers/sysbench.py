@@ -376,7 +376,9 @@ class _Log:
         """The length of its intervals; None if it has none, or does not say."""
         if not len(self.intervals):
             return None
-        return self.header.get("interval") or int(min(np.diff(self.intervals.ends), default=0)) or None
+        if told := self.header.get("interval"):
+            return told
+        return int(np.diff(self.intervals.ends).min()) if len(self.intervals) > 1 else None
 
 
 class SysbenchLogs:

@@ -303,6 +303,15 @@ def test_intervals_are_drawn_and_nothing_else_takes_them(workspace: Workspace) -
     assert (steady["rated_seconds"], steady["median_rate"], steady["stalls"]) == (None, None, None)
     (metrics,) = answer(lake, "step_metrics", "others").to_dicts()
     assert metrics["rate_p50"] is metrics["rate_p99"] is None
+    detail = ib.step_detail(choose(lake, "others").ask)
+    chart = ib.step_detail_chart(detail.series, detail=detail)
+    assert chart.layout.title.text == f"{STEP}, small: my8033.cy10a (imported), rates of intervals of 10 s"
+    (line_of_transactions,) = [trace for trace in chart.data if trace.name == "transactions"]
+    assert list(line_of_transactions.x)[6:9] == [20.05, 25.0, 29.95]
+    assert list(line_of_transactions.y)[6:9] == [30.0] * 3
+    (said,) = ib.steadiness_statements(detail.steadiness, detail.dips)
+    assert said.endswith("no full second is known, so no rate per second is, and no dip.")
+    assert answer(lake, "imports", "others").select("steps", "with_seconds", "with_intervals").row(0) == (1, 0, 1)
     gaps = answer(lake, "gaps", "others")["problem"].to_list()
     assert gaps == ["seconds not recorded: a driven program has printed longer intervals"]
 

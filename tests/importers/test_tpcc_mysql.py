@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import ibench_lib as ib
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.importer import ImportedRun, ImportRequest
 from ibench_lib.importers.intake import ImportResult, import_file
@@ -155,6 +156,9 @@ def test_a_log_with_lines_of_ten_seconds_has_the_figure_that_it_prints(workspace
     assert answer(lake, "step_throughput", "others")["throughput"].to_list() == [(2 * 420 + 3 * 42) / 40]
     series = answer(lake, "notpm_series", "others").select("t_s", "bucket_s", "notpm", "interval_s").rows()
     assert series == [(10.0 * number, 10.0, 6.0 * one, 10.0) for number, one in enumerate(NEW_ORDERS)]
+    chart = ib.notpm_chart(answer(lake, "notpm_series", "others"))
+    assert chart.layout.title.text.startswith("New orders per minute, in intervals of 10 s, run")
+    assert list(chart.data[0].y) == [6.0 * one for one in NEW_ORDERS for _ in range(3)], "each is flat"
     few = answer(lake, "notpm_series", "others", points=2).select("t_s", "bucket_s", "notpm", "interval_s").rows()
     assert few == [(0.0, 20.0, 630.0, 10.0), (20.0, 20.0, 630.0, 10.0)]
     drawn = answer(lake, "one_second", "others").select("t_s", "rate_mean").rows()

@@ -32,7 +32,9 @@ def archive_statements(imports: pl.DataFrame) -> list[str]:
     if len(logs):
         seconds, steps = sum(logs["with_seconds"].to_list()), sum(logs["steps"].to_list())
         which = "all steps" if seconds == steps else count(seconds, "step") if seconds else "no step"
-        sentences.append(f"The logs have single seconds of {which}.")
+        longer = sum(logs["with_intervals"].to_list())
+        more = f", and only longer intervals of {count(longer, 'step')}" if longer else ""
+        sentences.append(f"The logs have single seconds of {which}{more}.")
         sentences += _missing(logs)
     return sentences
 

@@ -127,7 +127,7 @@ def _panels(
         mine = [(label, position, rows) for label, position, rows in runs if rows["dbms"][0] == name]
         strong = next((run for run in mine if run[2]["run_id"][0] == middle[name]), mine[0])
         pale = [run for run in mine if run is not strong]
-        labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, strong, pale)))
+        labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, strong, pale, columns[1])))
         for run in (*pale, strong):  # later lines are above earlier ones
             traces += [{**line, **place, **hover} for line in _lines(run, columns, decimals, strong=run is strong)]
         taken: list[float] = []
@@ -162,11 +162,11 @@ def _middle_runs(frame: pl.DataFrame, steadiness: pl.DataFrame | None) -> dict[s
     return dict(places.join(found, on=["run_id", "step_id"], how="semi").select("dbms", "run_id").iter_rows())
 
 
-def _label(name: str, strong: _RunOf, pale: list[_RunOf]) -> str:
+def _label(name: str, strong: _RunOf, pale: list[_RunOf], column: str) -> str:
     """What a panel shows: the dbms, of several repeats which one is strong, and intervals where no second is known."""
     own, *others = [label.removeprefix(f"{name} ") for label, _, _ in (strong, *pale)]
     shown = f"{name} {own} ({', '.join(others)} pale)" if others else strong[0].removesuffix(" r1")
-    lengths = intervals_said(strong[2])
+    lengths = intervals_said(strong[2].drop_nulls(column))
     return f"{shown}, {lengths}, each drawn flat" if lengths else shown
 
 

@@ -33,15 +33,15 @@ def test_an_archive_says_what_it_is_of_and_what_it_does_not_say() -> None:
     table = {"experiment": "table", "origin": "published", "source": "its table", "files": []}
     imports = pl.DataFrame(
         [
-            {**logs, "steps": 2, "with_seconds": 1, "null_reasons": json.dumps(reasons)},
-            {**logs, "steps": 1, "with_seconds": 0, "null_reasons": json.dumps(more)},
-            {**table, "steps": 1, "with_seconds": 0, "null_reasons": "{}"},
+            {**logs, "steps": 2, "with_seconds": 1, "with_intervals": 1, "null_reasons": json.dumps(reasons)},
+            {**logs, "steps": 1, "with_seconds": 0, "with_intervals": 0, "null_reasons": json.dumps(more)},
+            {**table, "steps": 1, "with_seconds": 0, "with_intervals": 0, "null_reasons": "{}"},
         ]
     )
     assert ib.archive_statements(imports) == [
         "theirs: 2 runs with 3 steps from imported logs of 3 files. Source: a blog.",
         "table: 1 run with 1 step from published figures. Source: its table.",
-        "The logs have single seconds of 1 step.",
+        "The logs have single seconds of 1 step, and only longer intervals of 1 step.",
         "Not known: steps.history_list_length, because a log does not say it.",
         "Not known: workers.rows, because sysbench does not print it.",
     ]

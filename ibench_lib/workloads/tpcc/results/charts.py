@@ -20,8 +20,9 @@ def notpm_chart(frame: pl.DataFrame) -> go.Figure:
     Where no second is known, each interval is flat.
     """
     of_seconds = frame.filter(pl.col("interval_s").is_null())["bucket_s"].to_list()
-    every = f"every {max(of_seconds):g} s" if of_seconds else ""
-    title = ", ".join(["New orders per minute", *filter(None, (every, intervals_said(frame)))])
+    every = [f"every {max(of_seconds):g} s"] if of_seconds else []
+    every += [f"in {lengths}"] if (lengths := intervals_said(frame)) else []
+    title = f"New orders per minute, {' or '.join(every)}".removesuffix(", ")
     return _lines(frame, "notpm", title, "NOTPM", 0, max(of_seconds, default=0.0))
 
 

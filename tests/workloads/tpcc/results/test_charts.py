@@ -33,6 +33,7 @@ def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:
     assert waves["system.a"][1:6] == ["0.000", "1.00", "0", "none", "none"]
     chart = ib.notpm_chart(answer(lake, "notpm_series"))
     assert [(line.name, set(line.y)) for line in chart.data] == [("system.a", {6000.0}), ("system.b", {3000.0})]
+    assert chart.layout.title.text.startswith("New orders per minute, every 1 s, run")
     disk = pl.DataFrame(
         [
             {**TPCC_RUN, "source": "device", "series": series, "t_s": t_s, "low": None, "middle": middle, "high": None}
