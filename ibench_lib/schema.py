@@ -386,9 +386,9 @@ OUTCOMES = Table(
 
 INTERVALS = Table(
     "intervals",
-    "One row per interval and operation of an imported log whose intervals are no seconds: under 0.9 s or over 1.1 s."
-    " What happened within an interval is not known, so it is drawn flat, and no question about seconds has it. An"
-    " interval of unknown length has no row.",
+    "One row per operation and interval of over 1.1 s of an imported log, which is too long for a second. What happened"
+    " within an interval is not known, so it is drawn flat, and no question about seconds has it. An interval of"
+    " unknown length has no row.",
     ("run_id", "step_id", "client", "operation", "end_s"),
     (
         *_OF_STEP,

@@ -490,11 +490,11 @@ def _with_lengths(run: ImportedRun, lines: Lines, pieces: Iterable[Columns]) -> 
 
 
 def _check_lengths(run: ImportedRun, lines: Lines, lengths: Any) -> None:
-    """Refuse intervals of a second, which has its own table, and of no time. `lengths` are in seconds."""
+    """Refuse intervals that are no longer than a second, which has its own table. `lengths` are in seconds."""
     given = np.asarray(lengths, float)
-    wrong = ~(given > 0) | ((given >= _A_SECOND[0]) & (given <= _A_SECOND[1])) | np.isinf(given)
+    wrong = ~(given > _A_SECOND[1]) | np.isinf(given)
     if wrong.any():
-        raise lines.refusal(run.line, f"a row of intervals stands for {given[wrong][0]:g} s, and is no longer interval")
+        raise lines.refusal(run.line, f"a row of intervals stands for {given[wrong][0]:g} s: it is for longer ones")
 
 
 def _arrow(name: str, piece: Columns, step_id: int, run_id: str) -> pa.Table:

@@ -7,9 +7,9 @@ log, which is not what `Requests/second` is divided by. Without a log, T is the 
 add up to, and the statistics have the totals.
 
 An interval of 0.9 to 1.1 s is a second, if all lines of its thread up to it go on from those before them: their totals
-are cumulative. Others are intervals, each as long as its line says; those of all requesters are added up where they
-begin and end at about the same time. Requests to delete a link are in no interval. Percentiles are of a sample and are
-not stored. `sampleDuration_us` is in milliseconds, whatever its name says. Sizes (`RANGE_SIZE`, `*_NLINKS`) are no
+are cumulative. Longer ones are intervals, each as long as its line says; those of all requesters are added up where
+they begin and end at about the same time. Requests to delete a link are in no interval. Percentiles are of a sample and
+are not stored. `sampleDuration_us` is in milliseconds, whatever its name says. Sizes (`RANGE_SIZE`, `*_NLINKS`) are no
 requests.
 """
 
@@ -174,7 +174,7 @@ class _Thread:
                 yield second, done
 
     def longer(self) -> list[_Longer | None]:
-        """Its intervals, with None in place of those that are seconds."""
+        """Its intervals, with None in place of those that are not longer than a second."""
         end_ms, found = 0, list[_Longer | None]()
         for ms, done in self.intervals:
             end_ms += ms
@@ -189,13 +189,13 @@ class _Thread:
 
 
 def _is_longer(ms: int) -> bool:
-    """Whether an interval of so many milliseconds is no second; one of no time is nothing."""
-    return ms > 0 and not _SECOND_MS[0] <= ms <= _SECOND_MS[1]
+    """Whether an interval of so many milliseconds is too long for a second."""
+    return ms > _SECOND_MS[1]
 
 
 @dataclass(frozen=True)
 class _Longer:
-    """An interval that is no second: when it begins and ends, in seconds since the requests began, and what was done.
+    """An interval that is longer than a second: its ends, in seconds since the requests began, and what was done.
 
     `rates` are operations and errors per second of each kind; those of several requesters are sums of theirs.
     """
@@ -675,20 +675,25 @@ def _seconds(phase: _Phase, said: list[Remark]) -> list[tuple[_Phase, int, _Thre
 
 
 def _has_longer(phase: _Phase, said: list[Remark]) -> bool:
-    """Whether intervals of a phase that are no seconds become intervals."""
+    """Whether longer intervals of a phase become intervals. Says what becomes of those that are no seconds."""
     if phase.kind == _LOAD:
         return False
-    number = sum(_is_longer(ms) for thread in phase.threads.values() for ms, _ in thread.intervals)
-    if not number:
+    lengths = [ms for thread in phase.threads.values() for ms, _ in thread.intervals]
+    others = sum(not _SECOND_MS[0] <= ms <= _SECOND_MS[1] for ms in lengths)
+    longer = sum(map(_is_longer, lengths))
+    if not others:
+        return False
+    what = f"{count(others, 'interval')} of other than a second: no seconds were made of them"
+    if not longer:
+        said.append(phase.remark(what))
         return False
     together = any(True for _ in _together(phase))
-    what = f"{count(number, 'interval')} of other than a second: no seconds were made of them"
-    if together:
-        said.append(phase.remark(f"{what}, but intervals, which have no DELETE_LINK"))
-    elif phase.has_log:
-        said.append(phase.remark(f"{what}, but intervals of single requesters, which do not end together"))
-    else:
-        said.append(phase.remark(f"{what}, and no intervals, because its threads do not end them together"))
+    kept = f"{longer if longer < others else 'they'} become intervals, which have no DELETE_LINK"
+    if not together and phase.has_log:
+        kept += ", of single requesters, because they do not end together"
+    elif not together:
+        kept = "nor intervals, because threads do not end them together"
+    said.append(phase.remark(f"{what}, {kept}" if kept.startswith("nor") else f"{what}; {kept}"))
     return together or phase.has_log
 
 
@@ -719,7 +724,7 @@ def _together(phase: _Phase) -> Iterator[_Longer]:
 
 @dataclass(frozen=True)
 class _Intervals:
-    """The rows of intervals that are no seconds, made when they are asked for: of all requesters, and of each."""
+    """The rows of longer intervals, made when they are asked for: of all requesters, and of each."""
 
     phases: Sequence[_Phase]
 

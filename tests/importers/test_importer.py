@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from ibench_lib.errors import UsageError
 from ibench_lib.importers import intake
+from ibench_lib.importers.importer import Columns, ImportedRun
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.store.manifest import read_manifest
@@ -25,6 +30,26 @@ def test_no_second_is_invented(workspace: Workspace, monkeypatch: pytest.MonkeyP
 def test_seconds_of_a_tool_that_reports_each_are_taken(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     run_dir = hand_over(workspace, monkeypatch, run_with("ops", second(), second(second=1), resolution_s=1.0))
     assert read_manifest(run_dir).files["ops.parquet"].rows == 2
+
+
+@pytest.mark.parametrize("lasts_s", [-10.0, 0.0, 0.5, 1.0, 1.1, math.nan, math.inf])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_an_interval_is_longer_than_a_second(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, lasts_s: float, at_once: bool
+) -> None:
+    row = {"step": "q100", "client": 0, "operation": "range_query", "end_s": 60.0, "ops_per_s": 7.5}
+
+    def run(seconds: float) -> ImportedRun:
+        if not at_once:
+            return run_with("intervals", {**row, "seconds": seconds})
+        values = {name: value for name, value in row.items() if name != "step"}
+        piece = Columns("q100", 1, {**values, "end_s": np.array([60.0]), "seconds": np.array([seconds])})
+        return replace(run_with("intervals"), rows={}, columns={"intervals": [piece]})
+
+    with pytest.raises(UsageError, match=r"others\.txt:7: a row of intervals stands for .* s: it is for longer ones"):
+        hand_over(workspace, monkeypatch, run(lasts_s))
+    assert list(workspace.runs.iterdir()) == []
+    assert read_manifest(hand_over(workspace, monkeypatch, run(10.0))).files["intervals.parquet"].rows == 1
 
 
 def test_every_table_of_seconds_is_known() -> None:

@@ -100,8 +100,10 @@ def test_longer_intervals_are_intervals_of_each_requester_and_of_all(tmp_path: P
     assert intervals(run, "get_links_list", 0) == of_ten_s([sum(both) for both in zip(*COUNTS, strict=True)])
     assert intervals(run, "range_size", 1) == {} == intervals(run, "delete_link", 1)
     assert {row["errors_per_s"] for row in rows_of(run, "intervals")} == {0.0}
-    said = "8 intervals of other than a second: no seconds were made of them, but intervals, which have no DELETE_LINK"
-    assert remarks(run) == [f"req.txt:6: {said}"]
+    assert remarks(run) == [
+        "req.txt:6: 8 intervals of other than a second: no seconds were made of them; they become intervals, which "
+        "have no DELETE_LINK"
+    ]
     assert (sum(row["ops"] for row in rows_of(run, "workers")), only(run, "steps")["duration_s"]) == (REQUESTS, 40.1)
 
 
@@ -114,7 +116,10 @@ def test_each_interval_is_divided_by_its_own_time_and_added_up_if_it_ends_with_t
     apart = re.sub(r"(ThreadID = 1 .* sampleDuration = )10000ms", r"\g<1>15000ms", text)
     (run,) = read(tmp_path, req_txt=apart)
     assert intervals(run, "get_links_list", 0) == {} and len(intervals(run, "get_links_list", 1)) == 4
-    assert remarks(run)[0].endswith("but intervals of single requesters, which do not end together")
+    assert remarks(run)[0].endswith("of single requesters, because they do not end together")
+    short = re.sub(r"(sampleDuration = )10000ms", r"\g<1>4ms", text)
+    (run,) = read(tmp_path, req_txt=short)
+    assert list(rows_of(run, "intervals")) == [] and remarks(run)[0].endswith("no seconds were made of them")
 
 
 def test_longer_intervals_of_csv_files_are_those_of_all(tmp_path: Path) -> None:
