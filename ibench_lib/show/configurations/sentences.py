@@ -30,7 +30,7 @@ def same_server_statements(same_servers: pl.DataFrame) -> list[str]:
         first, *others = [name.removeprefix(f"{row['build']}.") for name in row["dbms"]]
         builds.setdefault(row["build"], {}).setdefault(f"{joined(others)} as {first}", []).append(row["setup"])
     several = same_servers["setup"].n_unique() > 1
-    sentences = []
+    sentences: list[str] = []
     for build, groups in builds.items():
         alike = [f"{names}{f' in {joined(setups)}' if several else ''}" for names, setups in groups.items()]
         sentences.append(
