@@ -32,7 +32,7 @@ from typing import Any
 from benchmarks.peers import host, span
 from benchmarks.performance_page import write_section
 from ibench_lib.base.tether import tethered
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, joined
 from ibench_lib.client.external import RunningProgram, target
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.paths import workspace
@@ -53,6 +53,8 @@ BUSY_LUA = "function event() local sum = 0 for i = 1, 20000 do sum = sum + i % 7
 """An event that returns anything ends its thread."""
 SCRIPTS = {NULL: NULL_LUA, BUSY: BUSY_LUA}
 TESTS = ("oltp_point_select", "oltp_read_write")
+ROUNDS = {NULL: 1, BUSY: 1, TESTS[0]: 4, TESTS[1]: 2}
+"""How often a round has each test: most often the one with the most events, of which a cost per event takes most."""
 TABLES, ROWS, THREADS = 2, 10_000, 2
 
 
@@ -69,6 +71,11 @@ class Figures:
     def rate(self) -> float:
         """Events per second."""
         return self.events / self.seconds
+
+    @property
+    def cpu_of_event(self) -> float:
+        """CPU time of sysbench and the reader for an event, in seconds."""
+        return (self.cpu_s + self.reader_s) / self.events
 
     @property
     def core(self) -> float:
@@ -138,8 +145,9 @@ def measured(bench: Bench, rounds: int) -> dict[str, Pairs]:
     """By the wrapper and plain, in each round of each test."""
     found: dict[str, Pairs] = {test: [] for test in (*SCRIPTS, *TESTS)}
     for number in range(rounds):
-        for test, pairs in found.items():
-            first = number % 2 == 0
+        for test in (test for test, times in ROUNDS.items() for _ in range(times)):
+            pairs = found[test]
+            first = len(pairs) % 2 == 0
             early = bench.wrapped(test) if first else bench.plain(test)
             late = bench.plain(test) if first else bench.wrapped(test)
             pairs.append((early, late) if first else (late, early))
@@ -154,7 +162,7 @@ def report(found: dict[str, Pairs], server: str, seconds: float) -> str:
     lines = [
         "# The wrapper of sysbench", "",
         f"{server}, {identity()['version']}, {count(THREADS, 'thread')}, {seconds:g} s each, "
-        f"{count(len(null), 'round')}.",
+        f"{joined([f'{len(pairs)} of {test}' for test, pairs in found.items()])}: a pair of runs each.",
         "Figures are medians (lowest to highest). Ratios are taken within a round: their geometric mean, with its 95 %",
         "interval.",
         f"Host: {host()}.", "",
@@ -168,8 +176,13 @@ def report(found: dict[str, Pairs], server: str, seconds: float) -> str:
             f"| {test}: events/s | {span([ours.rate for ours, _ in found[test]], ',.0f')} |"
             f" {span([plain.rate for _, plain in found[test]], ',.0f')} | {_mean(ratios)} | >= 0.99 |"
         )
+    for test in (BUSY, *TESTS):
+        lines.append(
+            f"| {test}: CPU of an event (us) | {_of(found[test], 0, 'cpu_of_event', 1e6)} |"
+            f" {_of(found[test], 1, 'cpu_of_event', 1e6)} | {_added(found[test])} | <= 1 |"
+        )
     by_wrapper, plain_ones = (
-        [few[side].rate / many[side].rate for many, few in zip(*(found[test] for test in TESTS), strict=True)]
+        [few[side].rate / many[side].rate for many, few in zip(*(found[test] for test in TESTS), strict=False)]
         for side in (0, 1)
     )
     ratios = [ours / plain for ours, plain in zip(by_wrapper, plain_ones, strict=True)]
@@ -194,6 +207,17 @@ def _mean(ratios: Sequence[float]) -> str:
     return f"{math.exp(mean):.3f} [{math.exp(mean - half):.3f}, {math.exp(mean + half):.3f}]"
 
 
+def _added(pairs: Pairs) -> str:
+    """What the wrapper adds to an event, in % of the time that all CPUs have for one: the mean with its interval."""
+    cpus = os.cpu_count() or 1
+    shares = [100 * (ours.cpu_of_event - plain.cpu_of_event) * plain.rate / cpus for ours, plain in pairs]
+    mean, rounds = statistics.mean(shares), len(shares)
+    if rounds == 1:
+        return f"{mean:+.2f} % of all CPUs"
+    half = t_quantile(0.025, rounds - 1) * statistics.stdev(shares) / math.sqrt(rounds)
+    return f"{mean:+.2f} [{mean - half:+.2f}, {mean + half:+.2f}] % of all CPUs"
+
+
 def _own_cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
@@ -202,7 +226,7 @@ def _own_cpu_s() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--quick", action="store_true", help="3 s, one round; print only")
     chosen = parser.parse_args()
     if chosen.quick:
