@@ -9,12 +9,12 @@ are not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Row
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Remark, Row
 from ibench_lib.importers.layout import dbms_of
 from ibench_lib.importers.lines import Lines
 from ibench_lib.importers.source import File, Source
@@ -26,12 +26,18 @@ _THREADS = re.compile(r"dop([1-9]\d{0,4})", re.ASCII)
 
 
 @dataclass
-class _Column:
-    """A dbms, the line that names it, and its figures with the line of each, by step."""
+class PublishedRates:
+    """A dbms, the line that names it, and by step its queries per second, the line of each and the threads."""
 
     dbms: str
     line: int
-    figures: dict[str, tuple[float, int]] = field(default_factory=dict)
+    figures: dict[str, tuple[float, int, int]] = field(default_factory=dict)
+
+    def take(self, lines: Lines, number: int, step: str, threads: int, figure: str) -> None:
+        """Take in the figure of a line. Raises UsageError: it is no number, or there is one of this step already."""
+        if step in self.figures:
+            raise lines.refusal(number, f"{step} occurs twice")
+        self.figures[step] = lines.decimal(figure, number, "qps"), number, threads
 
 
 class SysbenchTables:
@@ -49,36 +55,41 @@ class SysbenchTables:
         """One run for each column of each table."""
         if told.dbms or told.test:
             raise UsageError("a table names its dbms and its tests itself", hint="leave --dbms and --test out")
-        if told.setup is None:
-            raise UsageError(f"{source}: a table does not say of what setup it is", hint="name it with --setup")
         for file in source.files:
-            if self.recognises(file) is None:
-                continue
-            threads = _threads(source.where(file.name))
-            columns = _parse(source.lines(file), threads)
-            if not any(column.figures for column in columns):
-                raise UsageError(f"{source.where(file.name)} has no figures")
-            for column in columns:
-                steps = [
-                    ImportedStep(step, line, {"threads": threads}, threads=threads)
-                    for step, (_, line) in column.figures.items()
-                ]
-                rows: list[Row] = [
-                    {"step": step, "metric": "qps", "value": value} for step, (value, _) in column.figures.items()
-                ]
-                yield ImportedRun(
-                    setup=told.setup,
-                    dbms=column.dbms,
-                    line=column.line,
-                    file=file.name,
-                    benchmark="sysbench",
-                    steps=steps,
-                    rows={"published": rows},
-                    private=True,
-                )
+            if self.recognises(file):
+                yield from published_runs(source, told, file, _parse(source, file))
 
 
 IMPORTER = SysbenchTables()
+
+
+def published_runs(
+    source: Source, told: ImportRequest, file: File, columns: Sequence[PublishedRates], said: Sequence[Remark] = ()
+) -> Iterator[ImportedRun]:
+    """One run for each dbms of a file. Raises UsageError: nobody says of what setup it is, or it has no figures."""
+    if told.setup is None:
+        raise UsageError(f"{source}: a table does not say of what setup it is", hint="name it with --setup")
+    if not any(column.figures for column in columns):
+        raise UsageError(f"{source.where(file.name)} has no figures")
+    for column in columns:
+        steps = [
+            ImportedStep(step, line, {"threads": threads}, threads=threads)
+            for step, (_, line, threads) in column.figures.items()
+        ]
+        rows: list[Row] = [
+            {"step": step, "metric": "qps", "value": value} for step, (value, *_) in column.figures.items()
+        ]
+        yield ImportedRun(
+            setup=told.setup,
+            dbms=column.dbms,
+            line=column.line,
+            file=file.name,
+            benchmark="sysbench",
+            steps=steps,
+            rows={"published": rows},
+            warnings=said,
+            private=True,
+        )
 
 
 def _threads(where: Path) -> int:
@@ -92,21 +103,25 @@ def _threads(where: Path) -> int:
     )
 
 
-def _parse(lines: Lines, threads: int) -> list[_Column]:
+def _parse(source: Source, file: File) -> list[PublishedRates]:
     """The columns of a table. A test that ibench does not know is a line that was not understood."""
-    columns: list[_Column] = []
+    lines, threads = source.lines(file), _threads(source.where(file.name))
+    columns: list[PublishedRates] = []
     cut = lines.text.count("\n") + 1  # a line that nothing ends: its range may be a shorter one
     for number, text in lines:
         if number == cut:
             continue
         *figures, last = [cell.strip() for cell in text.split("\t")]
         if named := None if figures else _COLUMN.fullmatch(last):
-            columns.append(_Column(_dbms(lines, number, named, len(columns)), number))
+            columns.append(PublishedRates(_dbms(lines, number, named, len(columns)), number))
         elif test := _TEST.fullmatch(last):
             name = microbenchmark_of(f"sb.o.{test[1]}.range{test[2]}.pk1")
             if name is None:
                 continue
-            _take(lines, number, columns, f"{name}.t{threads}", figures)
+            if len(figures) != len(columns):
+                raise lines.refusal(number, f"{len(figures)} figures, but there are {len(columns)} columns")
+            for column, figure in zip(columns, figures, strict=True):
+                column.take(lines, number, f"{name}.t{threads}", threads, figure)
         elif [*figures, last] != [f"col-{place}" for place, _ in enumerate(columns, start=1)]:
             continue
         lines.used(number)
@@ -121,13 +136,3 @@ def _dbms(lines: Lines, number: int, named: re.Match[str], before: int) -> str:
     if dbms is None:
         raise lines.refusal(number, f"{named[2]!r:.80} is no <build>.<config>", "such as x.my8033_rel.cy10a.pk1")
     return dbms
-
-
-def _take(lines: Lines, number: int, columns: list[_Column], step: str, figures: list[str]) -> None:
-    """Take in the figures of a test. Raises UsageError."""
-    if len(figures) != len(columns):
-        raise lines.refusal(number, f"{len(figures)} figures, but there are {len(columns)} columns")
-    for column, figure in zip(columns, figures, strict=True):
-        if step in column.figures:
-            raise lines.refusal(number, f"{step} occurs twice")
-        column.figures[step] = lines.decimal(figure, number, "qps"), number
