@@ -131,6 +131,7 @@ def test_the_readme_says_which_servers_benchmarks_and_files_there_are() -> None:
         "linkbench",
         "published",
         "sysbench",
+        "sysbench-means",
         "sysbench-tables",
         "tpcc-mysql",
     }

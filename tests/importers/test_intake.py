@@ -57,8 +57,8 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
     assert list(importers()) == [
-        "benchbase", "go-tpc", "hammerdb", "iibench", "linkbench", "published", "sysbench", "sysbench-tables",
-        "tool-log", "tpcc-mysql",
+        "benchbase", "go-tpc", "hammerdb", "iibench", "linkbench", "published", "sysbench", "sysbench-means",
+        "sysbench-tables", "tool-log", "tpcc-mysql",
     ]  # fmt: skip
     taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
     assert taken.importer == "tool-log"
