@@ -38,7 +38,7 @@ def test_the_heat_map_has_a_row_for_each_test_in_groups_and_a_column_for_each_ot
     assert list(figure.layout.xaxis.ticktext) == ["b", "c"], "all have one build"
     assert "<b>points</b>" in figure.layout.yaxis.ticktext
     said = describe(figure.to_plotly_json())
-    assert "ratio, hot-points: 2 points, from 1.5 to 4 times the base." in said and "no value" not in said
+    assert "ratio, hot-points: 2 points, from 1.5 to 4 times system.a." in said and "no value" not in said
 
 
 def test_a_browser_writes_each_ratio_into_the_row_of_its_test(
