@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -150,9 +151,10 @@ def _option_words(post: Selection, frame: pl.DataFrame) -> dict[str, str]:
         return {}
     words = option_words(post.ask("config_diff"), post.bases)
     builds = post.bases.builds
-    for first, *others in post.ask("same_servers")["dbms"]:
-        words |= {name: f"ran as {first.removeprefix(f'{builds.get(name)}.')}" for name in others if name in words}
-    return words
+    pairs = Counter((name, first) for first, *others in post.ask("same_servers")["dbms"] for name in others)
+    setups = dict(post.runs.group_by("dbms").agg(pl.col("setup").n_unique()).iter_rows())
+    alike = {name: first for (name, first), where in pairs.items() if where == setups[name] and name in words}
+    return words | {name: f"ran as {first.removeprefix(f'{builds.get(name)}.')}" for name, first in alike.items()}
 
 
 def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[Html, tuple[str, ...]]:

@@ -82,6 +82,9 @@ def test_a_configuration_is_told_by_the_options_that_it_changes() -> None:
     more = [*repeated("cy10a", 5000, 0), *other]
     ran_as_base = markup(chosen(*repeated("cy10a", 5000, 0), *asked))
     assert '<th scope="row">b<span class="code"> ran as cy10a</span></th>' in ran_as_base, "whatever it asks for"
+    elsewhere = [replace(run, setup="large", minute=run.minute + 20) for run in [*repeated("cy10a", 5000, 0), *other]]
+    in_one_setup = markup(chosen(*repeated("cy10a", 5000, 0), *asked, *elsewhere))
+    assert "ran as cy10a" not in in_one_setup, "its rows are of both setups"
     page, same = markup(chosen(*more)), markup(chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10)))
     assert "<summary>What b changes</summary>" in page and "innodb_purge_threads 8 (" in page
     assert (

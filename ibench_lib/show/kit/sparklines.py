@@ -135,7 +135,7 @@ def _picture(
             Word(drawing.width, height - 4, f"{drawing.end_s:,.0f} s", "to"),
             Word(_LEFT_PX - 4, _LABELS_PX + 8, _short(drawing.most), "to"),
             Word(_LEFT_PX - 4, bottom, "0", "to"),
-            *_end(points[-1], last_s, drawing),
+            *_end("done" if row["step_status"] == "complete" else row["step_status"], points[-1], last_s, drawing),
         ),
         left=_LEFT_PX,
         time=OnTime(f"{row['step']}, {row['setup']}", 0.0, drawing.end_s, (read,)),
@@ -143,7 +143,7 @@ def _picture(
 
 
 def _between(end_s: float) -> range:
-    """Two to four round seconds between the ends of an axis, none of them close to its end; none of a short one."""
+    """Up to four round seconds between the ends of an axis, none of them close to its end; none on a short axis."""
     step = next((step for step in _ROUND_S if end_s / step <= _MOST_TICKS), round(end_s))
     return range(step, int(end_s - 0.6 * step) + 1, step)
 
@@ -175,10 +175,10 @@ def _read(rates: pl.DataFrame) -> tuple[tuple[float, float], ...]:
     return tuple((round(t_s + bucket_s / 2, 2), float(f"{rate:.4g}")) for t_s, bucket_s, rate in columns)
 
 
-def _end(point: tuple[float, float], last_s: float, drawing: _Drawing) -> list[Word]:
-    """Behind the last point of a line that ends long before the axis: a step that is done is no server that is down."""
+def _end(how: str, point: tuple[float, float], last_s: float, drawing: _Drawing) -> list[Word]:
+    """How the step has ended, behind a line that ends long before its axis: the server need not be down."""
     room = drawing.width - point[0] - 2 * _GAP_PX
-    fitting = [text for text in (f"done, {last_s:,.0f} s", "done") if _LETTER_PX * len(text) <= room]
+    fitting = [text for text in (f"{how}, {last_s:,.0f} s", how) if _LETTER_PX * len(text) <= room]
     return [Word(point[0] + _GAP_PX, point[1] + 4, text, "from") for text in fitting[:1]]
 
 

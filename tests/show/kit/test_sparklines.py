@@ -76,7 +76,11 @@ def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() ->
     assert short[0][1] < long[0][1], "twice the rate"
     assert [len(figure.findall(".//rect")) for figure in figures] == [0, 1]
     ends = [[text for text in figure.itertext() if text.startswith("done, ")] for figure in figures]
-    assert ends == [["done, 10 s"], []], "a line that ends is a step that is done, not a server that is down"
+    assert ends == [["done, 10 s"], []], "the server was not down after that"
+    steps = ("l.i0", "l.x", "l.i1")
+    failed = replace(runs[0], minute=11, repeat=9, status="failed", failed_step="l.i1", error="lost", steps=steps)
+    said = [text for text in drawn(post_of(DIPPED, failed)).itertext() if text.endswith(", 10 s")]
+    assert said == ["failed, 10 s"], "a step that failed is not done"
 
 
 def test_intervals_are_flat_without_a_median_or_dips() -> None:
