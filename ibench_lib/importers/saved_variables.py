@@ -39,6 +39,7 @@ _BORDER = re.compile(r"\+-+\+-+\+")
 _LIKE_A_BORDER = re.compile(r"\*{10,} {1,3}\d{1,6}\. row \*{10,}|\d{1,6} rows? in set(?:, .{1,40})?(?: \(.{1,40}\))?")
 _NAMED, _VALUED = "Variable_name: ", "Value: "
 _LONGEST_VALUE = 4_096
+"""What is longer is masked, so that no more of it has to be in memory."""
 
 
 @dataclass
@@ -104,7 +105,7 @@ def read_variables(blocks: LineBlocks, saved: SavedOutput) -> Variables:
                     found.status_rows += 1
                 elif not saved.is_variable(name) or (name not in raw and len(raw) >= MOST_NAMES):
                     blocks.lost.add([number])
-                elif raw.setdefault(name, value) != value:
+                elif raw.setdefault(name, value[: _LONGEST_VALUE + 1]) != value[: _LONGEST_VALUE + 1]:
                     found.differing.add(name)
             blocks.lost.add(rows.lost)
             rows.lost.clear()
