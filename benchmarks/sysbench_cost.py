@@ -142,7 +142,7 @@ Pairs = list[tuple[Figures, Figures]]
 
 
 def measured(bench: Bench, rounds: int) -> dict[str, Pairs]:
-    """By the wrapper and plain, in each round of each test."""
+    """Pairs of runs, by the wrapper and plain, of each test: as many in a round as ROUNDS has."""
     found: dict[str, Pairs] = {test: [] for test in (*SCRIPTS, *TESTS)}
     for number in range(rounds):
         for test in (test for test, times in ROUNDS.items() for _ in range(times)):
@@ -161,8 +161,8 @@ def report(found: dict[str, Pairs], server: str, seconds: float) -> str:
     added = [100 * (ours.core - plain.core) for ours, plain in null]
     lines = [
         "# The wrapper of sysbench", "",
-        f"{server}, {identity()['version']}, {count(THREADS, 'thread')}, {seconds:g} s each, "
-        f"{joined([f'{len(pairs)} of {test}' for test, pairs in found.items()])}: a pair of runs each.",
+        f"{server}, {identity()['version']}, {count(THREADS, 'thread')}, {seconds:g} s each.",
+        f"Pairs of runs: {joined([f'{len(pairs)} of {test}' for test, pairs in found.items()])}.",
         "Figures are medians (lowest to highest). Ratios are taken within a round: their geometric mean, with its 95 %",
         "interval.",
         f"Host: {host()}.", "",

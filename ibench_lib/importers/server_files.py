@@ -87,7 +87,7 @@ def with_servers(source: Source, runs: Sequence[ImportedRun]) -> ServerFiles:
     found = ServerFiles(list(runs))
     if not source.many:
         return found
-    beside, below = _logs(source, runs)
+    in_folder, below = _logs(source, runs)
     of_run: dict[int, list[tuple[str, Variables]]] = {}
     hosts: dict[int, list[tuple[str, Facts]]] = {}
     already = source.read()
@@ -98,7 +98,7 @@ def with_servers(source: Source, runs: Sequence[ImportedRun]) -> ServerFiles:
         if known is None:
             continue
         kind, saved = known
-        numbers = _UNUSED.get(kind) or _runs_of(source, file, beside, below)
+        numbers = _UNUSED.get(kind) or _runs_of(source, file, in_folder, below)
         before = servers.keys() | facts.keys()
         if not isinstance(numbers, list):
             found.unused[file.name] = numbers
@@ -146,28 +146,28 @@ def reasons(unused: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
 
 def _logs(source: Source, runs: Sequence[ImportedRun]) -> tuple[dict[str, list[_Log]], dict[str, dict[int, str]]]:
     """The files of runs in each folder; and the runs of each folder and those below it, with their dbms."""
-    beside: dict[str, list[_Log]] = {}
+    in_folder: dict[str, list[_Log]] = {}
     below: dict[str, dict[int, str]] = {}
     for number, run in enumerate(runs):
         names = {name for step in run.steps for name in step.files} or {run.file or source.files[0].name}
         for name in sorted(names):
             folder, _, last = name.rpartition("/")
             log = _Log(number, last.partition(".")[0], size_of(source.folders(name), name), run.dbms)
-            beside.setdefault(folder, []).append(log)
+            in_folder.setdefault(folder, []).append(log)
             while True:
                 below.setdefault(folder, {})[number] = run.dbms
                 if not folder:
                     break
                 folder = folder.rpartition("/")[0]
-    return beside, below
+    return in_folder, below
 
 
 def _runs_of(
-    source: Source, file: File, beside: Mapping[str, Sequence[_Log]], below: Mapping[str, Mapping[int, str]]
+    source: Source, file: File, in_folder: Mapping[str, Sequence[_Log]], below: Mapping[str, Mapping[int, str]]
 ) -> list[int] | str:
     """The numbers of the runs that a file is of; why it is of none."""
     folder, _, last = file.name.rpartition("/")
-    logs, stem, size = beside.get(folder, ()), last.partition(".")[0], size_of(source.folders(file.name), file.name)
+    logs, stem, size = in_folder.get(folder, ()), last.partition(".")[0], size_of(source.folders(file.name), file.name)
     if not logs:
         dbms_of = below.get(folder, {})
         if not dbms_of or size is not None:

@@ -17,7 +17,7 @@ _RECORD = "mask.json"
 _MOST_BYTES = 10_000_000
 IDENTITIES = {"hostname": HOST, "server_uid": "<server_uid>", "server_uuid": "<server_uuid>"}
 PLACES = {"datadir": "<datadir>", "basedir": "<basedir>"}
-"""What stands for these variables of a server. They are told by name: a host may be called anything."""
+"""What stands for these variables of a server. Their names decide, because a host may be called anything."""
 # Everywhere else are names, numbers and facts, in which a host's name can only be a word by chance.
 _FREE_TEXT = ("error", "config", "null_reasons", "settle", "warnings", "collectors")
 

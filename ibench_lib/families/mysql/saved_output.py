@@ -1,4 +1,4 @@
-"""What others have saved of a server: how its variables and its status are told apart, and which values may be kept.
+"""What others have saved of a server: how to tell its variables from its status, and which values may be kept.
 
 A variable of somebody's server may tell a host, a person, a path or a secret. Numbers and switches do not, and the
 server's own words do not, which is what most variables take. A value is kept if its form says that it is one of these
@@ -126,14 +126,13 @@ def _public_words(text: str) -> str:
     """A version, or what its maker says of it, with `MASKED` for words that may be of whoever built it."""
     if len(text) > _LONGEST_VERSION or not text.isascii() or not text.isprintable():
         return MASKED
+    return _PIECE.sub(lambda match: match[0] if _is_public(match[0].lower()) else MASKED, text)
 
-    def known(match: re.Match[str]) -> str:
-        piece = match[0].lower()
-        letters = _LETTERS.findall(piece)
-        plain = all(len(one) == 1 or one in _KNOWN_WORDS for one in letters)
-        return match[0] if plain or _HASH.fullmatch(piece) else MASKED
 
-    return _PIECE.sub(known, text)
+def _is_public(piece: str) -> bool:
+    """Whether all words in a piece of a version are single letters or makers' words, or it is a hash of a source."""
+    words = _LETTERS.findall(piece)
+    return all(len(one) == 1 or one in _KNOWN_WORDS for one in words) or _HASH.fullmatch(piece) is not None
 
 
 def is_variable(name: str) -> bool:

@@ -111,7 +111,7 @@ class SavedOutput:
     Parameters
     ----------
     header : the names of the two columns, in lower case.
-    variables, status : names that all releases have, by which the output of each is told apart from other text.
+    variables, status : names that all releases have: they tell the output of each from other text.
     of_a_session : variables that only a session has.
     is_variable : whether a variable may have a name.
     kept : the value of a variable, given its name, or what stands for it where it may tell a host, person or path.
