@@ -890,14 +890,18 @@ def _files_of(log: _Log) -> list[str]:
     return [log.file, *log.sidecars.files, *([log.metrics] if log.metrics else [])]
 
 
-class _OpsOfSteps(Sequence[Columns]):
-    """The rows of the seconds of each step, made when they are asked for: together they may be larger than memory."""
+class _OfSteps(Sequence[Columns]):
+    """Rows of each step, made when they are asked for: together they may be larger than memory."""
 
     def __init__(self, logs: Mapping[str, _Log]) -> None:
         self._logs = list(logs.items())
 
     def __len__(self) -> int:
         return len(self._logs)
+
+
+class _OpsOfSteps(_OfSteps):
+    """The rows of the seconds of each step."""
 
     def __getitem__(self, number: Any) -> Any:
         step, log = self._logs[number]
@@ -919,14 +923,8 @@ class _OpsOfSteps(Sequence[Columns]):
         return Columns(step, rows * len(printed), {**_WORKER, **values})
 
 
-class _IntervalsOfSteps(Sequence[Columns]):
-    """The rows of the longer intervals of each step, made when they are asked for."""
-
-    def __init__(self, logs: Mapping[str, _Log]) -> None:
-        self._logs = list(logs.items())
-
-    def __len__(self) -> int:
-        return len(self._logs)
+class _IntervalsOfSteps(_OfSteps):
+    """The rows of the longer intervals of each step."""
 
     def __getitem__(self, number: Any) -> Any:
         step, log = self._logs[number]

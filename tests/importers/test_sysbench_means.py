@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,13 +10,12 @@ import pytest
 from ibench_lib.errors import UsageError
 from ibench_lib.importers import sysbench_means
 from ibench_lib.importers.importer import ImportRequest
-from ibench_lib.importers.intake import find_importer, import_file
+from ibench_lib.importers.intake import find_importer
 from ibench_lib.importers.source import Source
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from tests.importers.published_figures import damage_makes_no_figure, published, take
 from tests.importers.rows import rows_of
 from tests.importers.sysbench_logs import log
-from tests.importers.test_fuzz import damaged
 
 pytestmark = pytest.mark.lake
 
@@ -47,25 +45,15 @@ def means(folder: Path, text: str = MEANS) -> Path:
     return path
 
 
-def take(path: Path, workspace: Workspace) -> list[str]:
-    return import_file(path, "theirs", "a report", workspace, setup="50m").warnings
-
-
 def test_operations_per_second_are_published_and_what_is_left_out_is_said(workspace: Workspace) -> None:
     said = take(means(workspace.root), workspace)
     assert said == [f"o.met.all:1: {COSTS}", "o.met.all:1: the means of loads are left out"]
-    rows = reader.sql(
-        reader.lake(workspace),
-        "SELECT dbms, step, metric, value FROM published JOIN runs USING (run_id) ORDER BY dbms, value DESC",
-    )
-    assert rows.rows() == [
+    assert published(workspace) == [
         ("my5651_rel.z12a_c8r32", "point-query.t1", "qps", 721374),
         ("my5651_rel.z12a_c8r32", "read-only-10.t40", "qps", 20),
         ("my9500_rel.z12a_c8r32", "point-query.t1", "qps", 804883),
         ("my9500_rel.z12a_c8r32", "read-only-10.t40", "qps", 30),
     ]
-    origins = reader.sql(reader.lake(workspace), "SELECT DISTINCT origin, benchmark, setup FROM runs")
-    assert origins.rows() == [("published", "sysbench", "50m")]
 
 
 def test_without_a_load_nothing_is_said_of_one(workspace: Workspace) -> None:
@@ -117,15 +105,4 @@ def figures(path: Path) -> Iterator[tuple[str, str, float]]:
 @pytest.mark.slow
 def test_no_damage_makes_a_figure(tmp_path: Path) -> None:
     """Of swapped cells a figure may be a cost, which nobody can tell."""
-    path = means(tmp_path)
-    whole, refused = set(figures(path)), 0
-    for what, content in damaged(MEANS, log((100, 110)), random.Random(1), places=1000):
-        if "swap" in what:
-            continue
-        path.write_bytes(content)
-        try:
-            assert set(figures(path)) <= whole, what
-        except UsageError as error:
-            assert str(tmp_path) in error.what and "\n" not in error.what, what
-            refused += 1
-    assert 0 < refused < 1000
+    damage_makes_no_figure(means(tmp_path), MEANS, figures, but="swapped")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,13 +10,13 @@ import pytest
 from ibench_lib.errors import UsageError
 from ibench_lib.importers import sysbench_tables
 from ibench_lib.importers.importer import ImportRequest
-from ibench_lib.importers.intake import find_importer, import_file
+from ibench_lib.importers.intake import find_importer
 from ibench_lib.importers.source import Source
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
+from tests.importers.published_figures import damage_makes_no_figure, published, take
 from tests.importers.rows import rows_of
 from tests.importers.sysbench_logs import log
-from tests.importers.test_fuzz import damaged
 
 pytestmark = pytest.mark.lake
 
@@ -40,17 +39,9 @@ def table(folder: Path, text: str = TABLE, name: str = "dop1/qps.abs.all.tsv") -
     return path
 
 
-def take(path: Path, workspace: Workspace, setup: str | None = "50m") -> list[str]:
-    return import_file(path, "theirs", "a report", workspace, setup=setup).warnings
-
-
 def test_each_figure_is_published_under_its_dbms_and_test(workspace: Workspace) -> None:
     assert take(table(workspace.root), workspace) == []
-    rows = reader.sql(
-        reader.lake(workspace),
-        "SELECT dbms, step, metric, value FROM published JOIN runs USING (run_id) ORDER BY dbms, value DESC",
-    )
-    assert rows.rows() == [
+    assert published(workspace) == [
         ("my5651_rel.z12a_c8r32", "point-query.t1", "qps", 100),
         ("my5651_rel.z12a_c8r32", "read-only-10.t1", "qps", 20),
         ("my5651_rel.z12a_c8r32", "scan-warm.t1", "qps", 7),
@@ -58,8 +49,6 @@ def test_each_figure_is_published_under_its_dbms_and_test(workspace: Workspace) 
         ("my9500_rel.z12a_c8r32", "read-only-10.t1", "qps", 30),
         ("my9500_rel.z12a_c8r32", "scan-warm.t1", "qps", 8),
     ]
-    origins = reader.sql(reader.lake(workspace), "SELECT DISTINCT origin, benchmark, setup FROM runs")
-    assert origins.rows() == [("published", "sysbench", "50m")]
 
 
 def test_a_build_of_myrocks_has_a_name_of_its_own(workspace: Workspace) -> None:
@@ -120,13 +109,4 @@ def figures(path: Path) -> Iterator[tuple[str, str, float]]:
 
 @pytest.mark.slow
 def test_no_damage_makes_a_figure(tmp_path: Path) -> None:
-    path = table(tmp_path)
-    whole, refused = set(figures(path)), 0
-    for what, content in damaged(TABLE, log((100, 110)), random.Random(1), places=1000):
-        path.write_bytes(content)
-        try:
-            assert set(figures(path)) <= whole, what
-        except UsageError as error:
-            assert str(tmp_path) in error.what and "\n" not in error.what, what
-            refused += 1
-    assert 0 < refused < 1000
+    damage_makes_no_figure(table(tmp_path), TABLE, figures)
