@@ -178,7 +178,7 @@ class OneRun:
             raise RunFailed(f"run {self.manifest.run_id}, {what}: {error}") from error
         except (ConnectionLost, StatementError) as error:
             what = f"run {self.manifest.run_id}, {what}: {error}"
-            if self.server.alive():
+            if not run_server.has_died(self.server.alive):
                 raise RunFailed(what) from error
             ending = self.server.ending()
             what = f"{what}; the server has died" + (f": it {ending}" if ending else "")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,17 @@ from ibench_lib.store.manifest import OPTION_FILE, SERVER_LOG, Manifest, ServerR
 
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
+# The kernel closes a killed server's sockets before its parent can see that it has ended; on a busy host, long before.
+_LOOKS, _LOOK_S = 20, 0.05
+
+
+def has_died(alive: Callable[[], bool]) -> bool:
+    """Whether a server that a client has lost is dead, or dies within a second: its clients hear of it first."""
+    for _ in range(_LOOKS):
+        if not alive():
+            return True
+        time.sleep(_LOOK_S)
+    return False
 
 
 def open_server(

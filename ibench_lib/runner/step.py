@@ -20,6 +20,7 @@ from ibench_lib.client.shared import make_shared
 from ibench_lib.client.spec import Spec
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
 from ibench_lib.runner.messages import problem_of
+from ibench_lib.runner.server import has_died
 from ibench_lib.runner.silence import Watch
 from ibench_lib.runner.worker_state import WorkerState
 from ibench_lib.workloads.workload import Operation, Worker
@@ -228,11 +229,8 @@ class _Control:
             error = f"died: {state.process.obituary()}"
         else:
             return
-        # Give a dying server the moment it needs to be seen as dead: its clients hear of it first.
-        for _ in range(20):
-            if not self._server_alive():
-                raise ServerLost(f"the server died; {state.name}: {error}")
-            time.sleep(0.05)
+        if has_died(self._server_alive):
+            raise ServerLost(f"the server died; {state.name}: {error}")
         raise WorkerFailed(f"{state.name}: {error}")
 
     def _take_in(self, state: WorkerState, message: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import RunFailed
 from ibench_lib.paths import Workspace
-from ibench_lib.runner.server import ask, mask_for, open_server
+from ibench_lib.runner.server import ask, has_died, mask_for, open_server
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.remote import Access, Remote
@@ -32,6 +32,11 @@ def test_only_a_server_on_this_host_has_a_local_side(workspace: Workspace) -> No
     assert here.local.pid() is None and here.local.copy_s is None
     assert (here.owned, far.owned) == ([], [])
     assert not far.disk_is_full() and far.log_tail() == "" and far.known_options() is None
+
+
+def test_a_killed_server_may_take_a_moment_to_be_seen_as_dead() -> None:
+    seen = iter([True, True, False])
+    assert has_died(lambda: next(seen))
 
 
 def test_files_of_a_run_name_neither_a_basedir_nor_a_remote_host(workspace: Workspace) -> None:
