@@ -21,6 +21,7 @@ from ibench_lib.show.made_from.sentences import (
     experiment_statements,
     host_statements,
     run_statements,
+    unjudged_client_statements,
 )
 from ibench_lib.show.made_from.tables import gaps_table, runs_table, skipped_table
 from ibench_lib.show.purge_lag.charts import dead_rows_chart
@@ -50,7 +51,12 @@ def made_from(
     experiments, workload : whether to add sentences on the experiment files and on the workload.
     complete : the sentence to show if nothing is missing.
     """
-    subjects: list[Callable[..., list[str]]] = [run_statements, host_statements, client_statements]
+    subjects: list[Callable[..., list[str]]] = [
+        run_statements,
+        host_statements,
+        client_statements,
+        unjudged_client_statements,
+    ]
     subjects += [experiment_statements] if experiments else []
     subjects += _of_workloads() if workload else []
     return Section(

@@ -206,6 +206,15 @@ def test_the_latest_run_of_a_cell_counts_however_it_ended(workspace: Workspace) 
     assert frame["throughput"].to_list()[3] is None
 
 
+def test_steps_whose_table_is_damaged_are_not_said_to_be_not_run(workspace: Workspace) -> None:
+    run = Run()
+    write_runs(workspace, run, Run("b", minute=1))
+    (workspace.run_dir(run.run_id) / "steps.parquet").write_bytes(b"PAR1")
+    frame = answer(reader.lake(workspace), "step_throughput")
+    by_dbms = {name: set(rows["step_status"]) for (name,), rows in frame.group_by("dbms")}
+    assert by_dbms == {"system.cy10a": {"not readable"}, "system.b": {"complete"}}
+
+
 def test_steps_of_a_run_that_began_with_a_snapshot_are_neither_missing_nor_failed(workspace: Workspace) -> None:
     first = Run()
     run = Run("other", minute=1, steps=("l.i1", "qr100"), loaded_from=first.run_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.frames import hosts_differ, listed, repeats
+from ibench_lib.analysis.frames import by_position, hosts_differ, listed, repeats
 from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.kit.statements import NOISE_UNKNOWN, asks, attention
 from ibench_lib.show.kit.wording import comment, scale_text
@@ -114,6 +114,21 @@ def client_statements(client_cores: pl.DataFrame) -> list[str]:
             f"The load clients of these runs differ: {'; '.join(items)}. "
             "What looks like a difference between configurations may be one between clients."
         )
+    ]
+
+
+@asks("unjudged_clients")
+def unjudged_client_statements(unjudged_clients: pl.DataFrame) -> list[str]:
+    """Where it is not known whether the clients limited a step."""
+    items = [
+        f"{step} of {shortened(by_position(rows), ', ')} ({count(len(rows), 'run')})"
+        for (step,), rows in unjudged_clients.group_by("step", maintain_order=True)
+    ]
+    if not items:
+        return []
+    return [
+        f"Not judged: whether the clients held up their requests in {shortened(items)}. An older ibench found that "
+        "they did, by a rule that does not hold."
     ]
 
 

@@ -34,7 +34,8 @@ def _how_far(row: dict[str, Any]) -> str:
     if status == "loaded from a snapshot":
         return "it was loaded from a snapshot; this run did not execute it."
     if lasted is None:
-        why = "has not begun" if status == "not begun" else f"was not run (the run: {row['run_status']})"
+        known = {"not begun": "has not begun", "not readable": "cannot be read: the run's table of steps is damaged"}
+        why = known.get(status, f"was not run (the run: {row['run_status']})")
         return f"it {why}."
     if status == "running":
         return f"it is running; its first {lasted:,.1f} s are shown; "

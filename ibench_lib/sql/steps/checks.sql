@@ -1,7 +1,8 @@
 -- The checks that workloads made of the server's data after their steps: one row per setup, step and rule, in the
 -- order in which the first repeat took the steps; `step_id`: the step's earliest place in a run. `runs` made
 -- them, `complete` of these ended well. `checks` were made, `held` of them had the expected figure. `broken`: those in
--- complete runs that did not hold, which `broken_by` explains. `not_held` names all that did not.
+-- complete runs that did not hold; `broken_by` explains them, but for those that are `unexplained`: a run in which such a
+-- check fails does not complete. `not_held` names all that did not hold.
 -- No row: nothing was checked, or the runs are older than the table `checks`.
 --
 -- $runs: ids of the runs
@@ -11,6 +12,9 @@ SELECT
     count(DISTINCT c.run_id) AS runs, count(DISTINCT c.run_id) FILTER (s.status = 'complete') AS complete,
     count(*) AS checks, count(*) FILTER (c.found IS NOT DISTINCT FROM c.expected) AS held,
     count(*) FILTER (s.status = 'complete' AND c.found IS DISTINCT FROM c.expected) AS broken,
+    count(*) FILTER (
+        s.status = 'complete' AND c.found IS DISTINCT FROM c.expected AND c.broken_by IS NULL
+    ) AS unexplained,
     coalesce(max(c.broken_by), '') AS broken_by,
     list_sort(list_distinct(coalesce(list(c.subject) FILTER (c.found IS DISTINCT FROM c.expected), []))) AS not_held,
     sum(c.seconds) AS seconds

@@ -20,9 +20,9 @@ def test_the_table_of_checks_counts_those_that_held(workspace: Workspace) -> Non
         write_checks(writer, 0, "l.i0", ["C1", "C12"], broken, "profile tpcc_mysql")
         writer.seal(manifest_of(run))
     frame = answer(reader.lake(workspace), "checks")
-    assert frame.select("rule", "runs", "complete", "checks", "held", "broken").rows() == [
-        ("C1", 2, 2, 2, 2, 0),
-        ("C12", 2, 2, 2, 1, 1),
+    assert frame.select("rule", "runs", "complete", "checks", "held", "broken", "unexplained").rows() == [
+        ("C1", 2, 2, 2, 2, 0, 0),
+        ("C12", 2, 2, 2, 1, 1, 0),
     ]
     rows = Parsed(ib.checks_table(frame)).rows
     assert [row for row in rows if len(row) == 7][1:] == [

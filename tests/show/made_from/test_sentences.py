@@ -81,6 +81,25 @@ def test_clients_of_different_families_are_compared_by_how_they_are_made(workspa
     assert said.startswith("Attention"), "one of two is compiled"
 
 
+OLD = "client 1 querier held its p99 operation up for 153 us; the median took 1240 us"
+
+
+@pytest.mark.parametrize(
+    ("client_bound", "said"),
+    [
+        (OLD, ["Not judged: whether the clients held up their requests in qr100 of system.cy10a (1 run)."]),
+        (f"{OLD}; client 2 was busy for 90 % of its time", []),
+        (None, []),
+    ],
+)
+def test_what_an_older_rule_found_of_clients_is_said_to_be_unjudged(
+    workspace: Workspace, client_bound: str | None, said: list[str]
+) -> None:
+    write_runs(workspace, Run(client_bound=client_bound))
+    found = spoken(workspace, ib.unjudged_client_statements)
+    assert [text.partition(" An older")[0] for text in found] == said
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_published_runs_are_counted(count: int) -> None:
     runs = asked("selected_runs", *(Run(repeat=n, minute=n) for n in (1, 2, 3)))
