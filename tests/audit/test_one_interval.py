@@ -20,6 +20,7 @@ from ibench_lib.show.headline import headline
 from ibench_lib.show.kit.display import Html, Shown
 from ibench_lib.show.kit.table_cells import rate_cells, relative_text
 from ibench_lib.store import reader
+from ibench_lib.workloads.sysbench.results.tables import ratios_of_tests, sysbench_table
 from tests.command import ibench
 from tests.places import ROOT
 from tests.shared import give_views, made_once
@@ -98,6 +99,24 @@ def test_post_and_commands_show_the_same_digits(experiment: str, step: str) -> N
     rate = answered("explain", base, other, "--experiment", experiment, "--step", step, "--setup", setup)["rate"][0]
     (of_step,) = {of for place, of in of_two.items() if place[:2] == (setup, step) and "p99" not in place[3]}
     assert digits(rate["b"] / rate["a"], *rate["interval"]) == of_step
+
+
+def test_the_tables_of_sysbench_have_the_intervals_of_the_first_screen() -> None:
+    """They show the tests only, and of these one number of threads at a time; the noise is that of all steps."""
+    post = choose(reader.lake(SAMPLE), "sysbench_versions")
+    summary, rates = post.ask("sysbench_summary"), post.ask("step_throughput")
+    every = {place: of_ratio(one) for place, one in against_base(rates, post.bases, ["throughput"]).items()}
+    compared_tests = 0
+    for (setup, _), frame in summary.group_by("setup", "threads"):
+        found = ratios_of_tests(frame, post.bases, rates)
+        assert {(str(setup), step, "throughput", name): of_ratio(one) for (step, name), one in found.items()} == {
+            place: of for place, of in every.items() if place[0] == setup and place[1] in frame["step"].to_list()
+        }
+        table = sysbench_table(frame, post.bases, rates=rates)
+        texts = {cell.text.partition("\n")[2] for _, row in table.rows for cell in row}
+        assert {relative_text(one) for one in found.values()} <= texts
+        compared_tests += len(found)
+    assert compared_tests > 50
 
 
 def _markup(shown: Shown) -> str:

@@ -38,6 +38,7 @@ NOT_YET_KNOWN = "not yet known"
 ALONE = "A ratio without an interval comes from one run; its noise is unknown."
 RATE_WORDS: dict[Mark, str] = {"good": "faster", "bad": "slower", "sla_failed": "target missed", **RANK_WORDS}
 """The words of a table of `rate_cells`."""
+_MOST_DIGITS = 6
 _MARKED = {"better": f"faster: above {BETTER}", "worse": f"slower: below {WORSE}"}
 _MARK_OF_RANK: dict[Rank, Mark] = {"top": "top", "bottom": "bottom", "missed": "sla_failed"}
 _PERCENTILE = re.compile(r"(intended_|response_)?p\d+(_intended)?_m?s$")
@@ -152,16 +153,23 @@ def run_status_cell(row: dict[str, Any]) -> Cell:
 
 
 def rate_cells(
-    frame: pl.DataFrame, column: str, spec: str, base: str | Bases = "", ranks: bool = False
+    frame: pl.DataFrame,
+    column: str,
+    spec: str,
+    base: str | Bases = "",
+    ranks: bool = False,
+    ratios: dict[tuple[str, str], Ratio] | None = None,
 ) -> tuple[dict[tuple[str, str], Cell], dict[tuple[str, str], Ratio]]:
     """Cells by step and dbms, of a figure of which more is better, and the ratios in them.
 
     Below the figure stands its ratio to the base (`Bases.of`), if there is one, with its interval. It is marked where
     it is beyond a threshold and its noise is known and does not explain it; a single run or a range is never marked.
-    With `ranks` the marks are those of `analysis.ranks` instead: of the figure in its step, and of the ratio.
+    With `ranks` the marks are those of `analysis.ranks` instead: of the figure in its step, and of the ratio. `ratios`
+    are those to show where the frame has only a part of the steps that are judged together.
     """
     compared_with = bases(base)
-    ratios = {(step, name): one for (_, step, _, name), one in against_base(frame, compared_with, [column]).items()}
+    if ratios is None:
+        ratios = {(step, name): one for (_, step, _, name), one in against_base(frame, compared_with, [column]).items()}
     short = set(short_steps(frame)["step"])
     cells = {}
     for step in steps_of(frame):
@@ -236,14 +244,20 @@ def range_text(ratios: Collection[Ratio]) -> str:
 
 
 def factor_text(value: float) -> str:
-    """A ratio to two decimals, fewer from 10 on, none from 30 on; below 0.1 as a fraction, such as 1/12.3 or 1/121."""
+    """A ratio to two decimals, fewer from 10 on, none from 30 on; below 0.1 as a fraction, such as 1/12.3 or 1/121.
+
+    It has more decimals where two would read as a threshold that it is beyond: 0.9487 is 0.949, not 0.95.
+    """
     if 0 < value < 0.095:
         return f"1/{float(f'{1 / value:.3g}'):,g}" if value > 1e-5 else "<1/100,000"
     if value >= 1e5 and not math.isinf(value):
         return ">100,000"
     if value >= 9.995:
         return f"{value:,.{1 if value < 29.95 else 0}f}"
-    return f"{value:.2f}"
+    digits = 2
+    while digits < _MOST_DIGITS and (value < WORSE <= round(value, digits) or value > BETTER >= round(value, digits)):
+        digits += 1
+    return f"{value:.{digits}f}"
 
 
 def _mark(found: Ratio | None) -> Mark | None:

@@ -14,6 +14,9 @@ def test_ratios_are_printed_with_what_they_have_to_say() -> None:
     assert [factor_text(value) for value in (0.00066, 2e-6, 1234.5, 842_110.0)] == [
         "1/1,520", "<1/100,000", "1,234", ">100,000",
     ]  # fmt: skip
+    assert [factor_text(value) for value in (0.9487, 0.94996, 0.95, 0.954, 1.0512, 1.05, 1.0499, 0.9449)] == [
+        "0.949", "0.94996", "0.95", "0.95", "1.051", "1.05", "1.05", "0.94"
+    ]  # fmt: skip
     assert [factor_text(value) for value in (0.0949, 0.0951, 0.0083)] == ["1/10.5", "0.10", "1/120"]
     # Both ends of an interval have as many digits as tell something.
     assert [factor_text(value) for value in (9.99, 9.996, 11.649, 29.94, 29.96, 65.0, 767.4)] == [

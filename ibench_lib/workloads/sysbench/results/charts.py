@@ -8,7 +8,6 @@ import textwrap
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
-from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.frames import by_position
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
@@ -18,7 +17,7 @@ from ibench_lib.show.kit.chart_text import UNIT
 from ibench_lib.show.kit.drawing import finish, numbers, runs_of
 from ibench_lib.show.kit.table_cells import bounds_text, factor_text
 from ibench_lib.show.kit.theme import inert
-from ibench_lib.workloads.sysbench.results.tables import compared_names, tests_by_group
+from ibench_lib.workloads.sysbench.results.tables import compared_names, ratios_of_tests, tests_by_group
 
 _FULL = 1.0
 """The binary logarithm of the ratio from which on colours are full: half as fast, or twice."""
@@ -50,14 +49,16 @@ def sysbench_threads_chart(frame: pl.DataFrame) -> go.Figure:
     return finish(figure, f"Transactions/s by threads, {where}", x="threads", y="transactions/s", zero=True)
 
 
-def sysbench_ratios_chart(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> go.Figure:
+def sysbench_ratios_chart(
+    frame: pl.DataFrame, base: str | Bases, palette: str = "default", rates: pl.DataFrame | None = None
+) -> go.Figure:
     """Each test's transactions/s relative to the base: tests in rows and dbms in columns (`sysbench_summary`).
 
     One setup and number of threads. Blue is faster, orange slower; colours are full from twice and half the rate on.
-    A cell without a ratio is white.
+    A cell without a ratio is white. `rates`: as for `ratios_of_tests`.
     """
     names = compared_names(frame, base)
-    found = {(step, name): one for (_, step, _, name), one in against_base(frame, base, ["tps"]).items()}
+    found = ratios_of_tests(frame, base, rates)
     setup, threads = frame["setup"][0], frame["threads"][0]
     said = "1 thread" if threads == 1 else f"{threads} threads"
     title = f"Transactions/s relative to {bases(base)}, {said}, {setup}"

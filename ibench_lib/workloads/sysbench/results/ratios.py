@@ -24,5 +24,11 @@ def sysbench_ratios(post: Asker) -> Shown:
     ]
     shown = summary.with_columns(several).filter("several_dbms", "several_test").drop("several_dbms", "several_test")
     return draw(
-        post, sysbench_ratios_chart, sysbench_groups_table, frame=shown, by=["threads", "setup"], nothing=_NOTHING
+        post,
+        sysbench_ratios_chart,
+        sysbench_groups_table,
+        frame=shown,
+        by=["threads", "setup"],
+        nothing=_NOTHING,
+        rates=post.ask("step_throughput"),
     )

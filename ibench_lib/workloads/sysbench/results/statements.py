@@ -91,7 +91,7 @@ def sysbench_counted_statements(sysbench_statements: pl.DataFrame) -> list[str]:
 
 def _size(row: dict[str, Any]) -> str:
     """What was run; an imported log may not say all of it."""
-    threads = [str(number) for number in row["threads"] or []]
+    threads, warming = [str(number) for number in row["threads"] or []], set(row["warming"] or [])
     tables = "tables of a size that is not recorded"
     if row["prepared_by"] is not None:
         tables = f"tables that {row['prepared_by']} has made"
@@ -101,6 +101,7 @@ def _size(row: dict[str, Any]) -> str:
     rand_type, db_ps_mode = (row[name] or "not recorded" for name in ("rand_type", "db_ps_mode"))
     return (
         f"{row['setup']}: {tables}, rand_type {rand_type}, db_ps_mode {db_ps_mode}; "
-        f"{count(len(row['tests'] or []), 'test')} with {joined(threads)} "
-        f"{'thread' if threads == ['1'] else 'threads'}, {warm[row['has_warm_up']]}; {row['version'] or 'sysbench'}."
+        f"{count(len(set(row['tests'] or []) - warming), 'test')} with {joined(threads)} "
+        f"{'thread' if threads == ['1'] else 'threads'}, {warm[row['has_warm_up']]}"
+        f"{f', and {len(warming)} that only warm up' if warming else ''}; {row['version'] or 'sysbench'}."
     )

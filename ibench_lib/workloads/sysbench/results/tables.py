@@ -35,19 +35,21 @@ _GROUPED_FROM = 2
 """So many tests with a ratio make a row for their group."""
 
 
-@answers("sysbench_summary", "No test to show.", by=["threads", "setup"])
-def sysbench_table(frame: pl.DataFrame, base: str | Bases, ranks: bool | None = None) -> Grid:
+@answers("sysbench_summary", "No test to show.", by=["threads", "setup"], rates="step_throughput")
+def sysbench_table(
+    frame: pl.DataFrame, base: str | Bases, ranks: bool | None = None, rates: pl.DataFrame | None = None
+) -> Grid:
     """Transactions a second with one number of threads, a row for each test, relative to the base (`sysbench_summary`).
 
     Below the tests of a group stand the geometric mean, the lowest and the highest of their ratios. `ranks`: as for
-    `throughput_table`.
+    `throughput_table`. `rates`: as for `ratios_of_tests`.
     """
     threads, names = frame["threads"][0], by_position(frame)
     title = grid_title(f"Transactions/s with {_threads(threads)}", frame)
     heads = [base_head(name, base) for name in names]
     grid = Grid(grid_name(f"sysbench.t{threads}", frame), title, "test", heads)
     ranks = is_ranked(frame, ranks)
-    cells, ratios = rate_cells(frame, "tps", ",.0f", base, ranks)
+    cells, ratios = rate_cells(frame, "tps", ",.0f", base, ranks, ratios_of_tests(frame, base, rates))
     has_groups = False
     for group, tests in tests_by_group(frame).items():
         for test, step in tests:
@@ -84,12 +86,13 @@ def _group_cells(
     return cells
 
 
-def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
+def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases, rates: pl.DataFrame | None = None) -> Grid:
     """Average, median, lowest and highest ratio of each group of tests (`sysbench_summary`).
 
-    One setup and number of threads. A dbms has no figures in a group where one of its tests has no ratio.
+    One setup and number of threads. A dbms has no figures in a group where one of its tests has no ratio. `rates`: as
+    for `ratios_of_tests`.
     """
-    ratios = {(step, name): one for (_, step, _, name), one in against_base(frame, base, ["tps"]).items()}
+    ratios = ratios_of_tests(frame, base, rates)
     names = compared_names(frame, base)
     title = grid_title(f"Ratios of transactions/s to {bases(base)} with {_threads(frame['threads'][0])}", frame)
     grid = Grid(grid_name(f"sysbench-groups.t{frame['threads'][0]}", frame), title, "tests", names)
@@ -107,6 +110,21 @@ def sysbench_groups_table(frame: pl.DataFrame, base: str | Bases) -> Grid:
         *mark_notes(frame),
     ]
     return grid
+
+
+def ratios_of_tests(
+    frame: pl.DataFrame, base: str | Bases, rates: pl.DataFrame | None = None
+) -> dict[tuple[str, str], Ratio]:
+    """Step and dbms -> its ratio to the base, of the tests of one setup (`sysbench_summary`).
+
+    With `rates` (`step_throughput`) it is the ratio that the first screen has: judged together with all steps of the
+    setup, also those with other numbers of threads, with the noise of all.
+    """
+    column, every = ("tps", frame) if rates is None else ("throughput", rates.filter(setup=frame["setup"][0]))
+    steps = set(frame["step"])
+    return {
+        (step, name): one for (_, step, _, name), one in against_base(every, base, [column]).items() if step in steps
+    }
 
 
 def tests_by_group(frame: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:

@@ -70,6 +70,11 @@ def test_what_was_run_and_by_which_sysbench(workspace: Workspace) -> None:
         "cached: 2 tables of 500 rows, rand_type uniform, db_ps_mode auto; 3 tests with 1 and 4 threads, without a "
         "warm-up; sysbench 1.0.20."
     )
+    workload = answer(lake, "sysbench_workload").with_columns(warming=["select_random_points"])
+    assert (
+        "2 tests with 1 and 4 threads, without a warm-up, and 1 that only warm up;"
+        in ib.sysbench_statements(workload, answer(lake, "checks"))[0]
+    )
     assert any("passed the checks: the tables have as many rows as were prepared" in text for text in said)
     write(workspace, Run("b", minute=1), RATES, program=PROGRAM | {"version": "sysbench 1.1.0", "sha256": "b" * 64})
     lake = reader.lake(workspace)
