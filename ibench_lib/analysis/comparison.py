@@ -17,6 +17,7 @@ from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
 from ibench_lib.stats.ratios import difference_of
 
 Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "too few runs", "noise unknown"]
+_DIGITS = 20
 _UNITS = ("s", "ms", "us", "%", "GiB", "KB")
 UNJUDGED: tuple[Verdict | None, ...] = ("noise unknown", "too few runs", None)
 DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
@@ -85,7 +86,8 @@ class Comparison:
 
         better, worse (by the metric's direction), more, less (it has none): the ratio is beyond a threshold, and chance
         does not explain it, with all that are judged together; same: the whole interval lies between the thresholds;
-        unclear: neither; too few runs: a side has two, and their noise is not known; noise unknown: it has one.
+        unclear: neither, or values next to nothing (`is_tiny`); too few runs: a side has two, and their noise is not
+        known; noise unknown: it has one.
         """
         if not self.a or not self.b:
             return None
@@ -93,10 +95,10 @@ class Comparison:
             return "noise unknown"
         if self.difference is None:
             return "too few runs"
+        if self.is_tiny:
+            return "same" if max(*self.a, *self.b) == 0 else "unclear"
         significant = self.difference.p <= self.level
         if self.ratio is None:
-            if max(self.b) == 0 == max(self.a):
-                return "same"
             return self._said(True) if significant and max(self.a) == 0 < min(self.b) else "unclear"
         low, value, high = self.ratio.low, self.ratio.value, self.ratio.high
         assert low is not None and high is not None
@@ -110,9 +112,14 @@ class Comparison:
         return "better" if above == (self.metric.better == "higher") else "worse"
 
     @property
+    def is_tiny(self) -> bool:
+        """Whether both sides are less than the last digit that tables show: then there is no ratio to show."""
+        return max(median(self.a), median(self.b)) < self.metric.resolution
+
+    @property
     def size(self) -> float:
         """How far apart A and B are: |log ratio|, endless where one is zero; 0 where both are next to nothing."""
-        if not self.a or not self.b or max(median(self.a), median(self.b)) < 20 * self.metric.resolution:
+        if not self.a or not self.b or max(median(self.a), median(self.b)) < _DIGITS * self.metric.resolution:
             return 0.0
         if self.ratio is None or self.ratio.value == 0:
             return math.inf

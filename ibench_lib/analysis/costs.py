@@ -26,6 +26,7 @@ _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
 
 HOST = ("cpupq", "cspq")
+_OF_ROWS = ("wpi", "wkbpi")
 _SAME_CAUSE = {"rkbpq": "rpq", "wkbpi": "wpi"}
 _MOST_REASONS = 2
 
@@ -38,6 +39,7 @@ def metric_of(column: str) -> Metric:
 def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ratio]:
     """The ratios to the base of all costs and of the history list, judged together; of those large enough to compare.
 
+    Writes per row are no cost of a throughput that counts something else, such as queries next to paced inserts.
     `step_metrics` has all steps of its setups: those that are too short to compare have no ratio, but count for the
     noise, as they do in every other ratio. Flavours of servers do not count the history alike, so it is compared among
     servers of one flavour.
@@ -53,8 +55,11 @@ def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ra
             continue
         rows = of_setup[setup]
         sides = (name, base.of(name) if isinstance(base, Bases) else base)
+        mine = [row for side in sides for row in rows_of(rows, side, step)]
+        if column in _OF_ROWS and not all(row.get("of_rows", True) for row in mine):
+            continue
         if column == LAG and "flavour" in rows.columns:
-            flavours = {row["flavour"] for side in sides for row in rows_of(rows, side, step)}
+            flavours = {row["flavour"] for row in mine}
             if len(flavours) > 1:
                 continue
         most = max(value for side in sides for value in measured(rows, side, step, column))

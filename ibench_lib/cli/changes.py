@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 REGRESSION, ABSTAINS = 3, 4
 """Exit codes of the gate."""
 
+_WHICH_RATIO = (
+    "ratio: the level after a change over the level before it, with the noise of the whole series; `ibench summary` "
+    "compares each result with its base, with the noise of all results"
+)
+
 
 def changes(
     experiment: Annotated[
@@ -181,6 +186,7 @@ def _print(name: str, shown: list[Change], worse: list[Change], abstaining: list
         table.add_row(*(safe(cell) for cell in (*cells, *ratio, mde)))
     if table.row_count:
         out.print(table)
+        out.print(_WHICH_RATIO, style="dim", soft_wrap=True)
     by_reason: dict[str, list[str]] = {}
     for change in abstaining:
         by_reason.setdefault(change.why or "", []).append(

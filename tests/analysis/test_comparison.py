@@ -46,6 +46,13 @@ def test_a_verdict_needs_a_direction_and_an_interval_that_excludes_1(
     assert metric(name, a, b).verdict == verdict
 
 
+def test_there_is_no_ratio_of_what_tables_show_as_0() -> None:
+    """0.2 and 0.4 of a metric that is printed whole are both 0 there."""
+    assert metric("hll", [0.2, 0.2, 0.2], [0.4, 0.4, 0.4]).is_tiny
+    assert metric("hll", [0.2, 0.2, 0.2], [0.4, 0.4, 0.4]).verdict == "unclear"
+    assert not metric("hll", [0.2, 0.2, 0.2], [2, 2, 2]).is_tiny
+
+
 def test_a_difference_is_as_large_as_its_ratio_unless_rounding_hides_it() -> None:
     assert metric("ips", [100, 100], [50, 50]).size == pytest.approx(metric("ips", [50, 50], [100, 100]).size)
     assert metric("hll", [0, 0], [500, 500]).size == metric("hll", [500], [0]).size == math.inf

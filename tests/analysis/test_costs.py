@@ -28,6 +28,12 @@ def test_next_to_nothing_is_not_compared() -> None:
     assert found.is_clear
 
 
+def test_writes_per_row_are_no_cost_of_queries_next_to_paced_inserts() -> None:
+    frame = frame_of("wpi", base=[10, 11, 12], other=[90, 91, 92])
+    assert len(cost_ratios(frame.with_columns(of_rows=True), "base")) == 1
+    assert cost_ratios(frame.with_columns(of_rows=False), "base") == {}
+
+
 def test_a_short_step_has_no_ratio_and_counts_for_the_noise_as_in_every_other_table() -> None:
     """Costs in sentences, next to throughput and of a pair have one interval, whatever else was run in a blink."""
     long = frame_of("cpupq", base=[100, 110, 120], other=[200, 190, 220], third=[100, 104, 120])

@@ -22,6 +22,7 @@ from ibench_lib.show.kit.table_cells import (
 from ibench_lib.show.kit.theme import Mark
 from ibench_lib.show.kit.wording import POWERED, RANGE, change_text, method_said
 
+_TINY = "too small"
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad", "more": "status", "less": "status"}
 _SOURCES = {
     "variable": ("variables", "Server variables that differ"),
@@ -115,6 +116,8 @@ def _status(frame: pl.DataFrame, name: str) -> str:
 def _relation(one: Comparison) -> list[Cell]:
     if not one.a or not one.b:
         return [Cell("")] * 4
+    if one.is_tiny and max(*one.a, *one.b) > 0:
+        return [Cell(_TINY, "status"), *[Cell("")] * 3]
     if one.ratio is None:
         point, interval = ("both 0" if median(one.b) == 0 else "A is 0"), ""
     else:
@@ -144,6 +147,8 @@ def _notes(shown: list[Comparison]) -> list[str]:
             f"A, B: medians of {of_a} and {of_b} runs. {method_said(ratios)} Would be found: the "
             f"smallest change that repeats like these detect ({POWERED})."
         )
+    if any(one.a and one.b and one.is_tiny and max(*one.a, *one.b) > 0 for one in shown):
+        notes.append(f"{_TINY.capitalize()}: both sides are less than the last digit shown.")
     if "too few runs" in verdicts:
         notes.append(f"A side has only two runs, and {RANGE}")
     if "noise unknown" in verdicts:

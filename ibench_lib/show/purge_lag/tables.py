@@ -28,7 +28,12 @@ def purge_lag_table(frame: pl.DataFrame) -> Grid:
 def dead_rows_table(frame: pl.DataFrame) -> Grid:
     """Dead rows of servers that count them, in the last sample before each step's end (`dead_rows_at_step_end`)."""
     alike = dict.fromkeys(by_position(frame))
-    return _at_step_end(frame, "dead_rows", "Dead rows", "dead-rows-end", alike, "many")
+    grid = _at_step_end(frame, "dead_rows", "Dead rows", "dead-rows-end", alike, "many")
+    grid.notes.append(
+        "The server's estimates, in the last sample before the end: up to a second old, so what was deleted in that "
+        "second may be missing. The next step can begin with more."
+    )
+    return grid
 
 
 def _at_step_end(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.analysis.frames import by_position, rows_of
-from ibench_lib.base.wording import count, shortened
+from ibench_lib.analysis.frames import by_position, listed, rows_of
+from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.statements import asks, caveated, caveats, columns_of, complete, unfinished
 from ibench_lib.show.kit.table_cells import unrecorded_notes
@@ -50,8 +50,10 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
         )
     first = pl.col("step_id"), pl.col("setup"), pl.col("dbms_position"), pl.col("repeat"), pl.col("operation")
     longest = judged.sort(-pl.col("max_s"), *first).row(0, named=True)
+    long = complete(response_time_histogram).filter(~pl.col("rated"), pl.col("max_s") > longest["max_s"])
+    aside = f", {joined(listed(long['operation']))} aside" if len(long) else ""
     sentences.append(
-        f"The longest response in a complete step: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
+        f"The longest response in a complete step{aside}: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
         f"{longest['setup']}, {longest['step']} with {caveated(longest['dbms'], [longest])}."
     )
     return [*sentences, *unrecorded, *unfinished(response_time_histogram)]

@@ -18,3 +18,8 @@ def test_a_worst_response_far_from_the_others_is_an_outlier() -> None:
         "(18.493 s).",
         "The longest response in a complete step: 18.493 s, insert in cached, l.i1 with b.",
     ]
+    index = frame.with_columns(operation=pl.lit("create_index"), rated=pl.lit(False), max_s=2 * pl.col("max_s"))
+    *_, longest = ib.response_statements(pl.concat([frame, index]))
+    assert longest.startswith("The longest response in a complete step, create_index aside: 18.493 s, insert in")
+    short = pl.concat([frame, index.with_columns(max_s=0.1)])
+    assert ib.response_statements(short) == ib.response_statements(frame), "no longer one is left aside"

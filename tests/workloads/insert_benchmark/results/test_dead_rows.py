@@ -71,7 +71,8 @@ def told(*runs: Figures, name: str = "pg18.off") -> pl.DataFrame:
             {
                 "setup": "cached", "dbms": name, "dbms_position": 1, "repeat": repeat, "run_id": f"{name}{repeat}",
                 "run_status": "complete", "step_id": step_id, "step": step, "step_status": "complete",
-                "dead_rows": int(dead), "get_min_s": milliseconds / 1e3, "plan_delete_s": milliseconds / 2e3,
+                "existing_rows": 1000 * step_id, "dead_rows": int(dead), "get_min_s": milliseconds / 1e3,
+                "plan_delete_s": milliseconds / 2e3,
                 "plan_delete_blocks": 40 if step_id != 3 else int(40 + dead / 366), "vacuums": int(vacuums),
             }
             for repeat, run in enumerate(runs, 1)
@@ -123,6 +124,8 @@ def test_the_table_has_a_line_for_each_step_and_marks_what_is_slow() -> None:
     assert table.rows[0] == ["get_min next to dead rows, pg18.off, cached"]
     assert table.of("l.i2") == ["400,000", "41.00 slow", "20.50", "1,132"]
     assert table.of("qr100") == ["0", "0.40", "0.20", "40"]
+    empty = Parsed(ib.get_min_dead_rows_table(told(changed(1, "l.i0", 0.001))))
+    assert empty.of("l.x")[1] == "0.30", "an empty table makes no other step slow"
     prepared = told(RISES).with_columns(plan_delete_s=None, plan_delete_blocks=None)
     assert Parsed(ib.get_min_dead_rows_table(prepared)).of("l.i2")[2:] == ["-", "-"]
     assert Parsed(ib.get_min_dead_rows_table(told(changed(1, "l.i2", 1.0)))).of("l.i2")[1] == "1.00"

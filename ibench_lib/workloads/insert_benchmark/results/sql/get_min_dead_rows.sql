@@ -1,7 +1,7 @@
 -- Seconds of the first SELECT min(transactionid) of each step next to the dead rows that it may have met: those of all
 -- tables, as the server estimated them within a second after it was sent. Worst client. Only of servers that count dead
 -- rows (PostgreSQL). `plan_delete_s` and `plan_delete_blocks`: time and blocks of planning the first DELETE, after that
--- query; NULL where deletes are not planned one by one. `vacuums`: of all tables since the server's start.
+-- query; NULL where deletes are not planned one by one. `existing_rows`: in the tables before the step. `vacuums`: of all tables since the server's start.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -25,7 +25,7 @@ WITH counted AS (
 )
 SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.step_status,
-    d.value AS dead_rows, t.get_min_s, t.plan_delete_s, t.plan_delete_blocks,
+    s.existing_rows, d.value AS dead_rows, t.get_min_s, t.plan_delete_s, t.plan_delete_blocks,
     (coalesce(h.value, 0) + coalesce(a.value, 0))::BIGINT AS vacuums
 FROM selected_steps($runs, $steps) s
 SEMI JOIN dead USING (run_id)

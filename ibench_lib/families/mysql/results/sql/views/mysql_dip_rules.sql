@@ -8,7 +8,7 @@ SELECT * FROM (VALUES
     ('checkpoint', 3, 'server.redo_file_waits_per_s', 'max', 'times', 2, 1, 'the log writer waited for space in the redo files'),
     ('checkpoint', 3, 'server.redo_is_full', 'mean', 'at least', 0.9, 0, 'the checkpoint age was at its limit, or where pages are flushed at any cost'),
     ('checkpoint', 2, 'server.sync_flush_share', 'max', 'rises to', 0.5, 0.5, 'most of the pages written were flushed for a checkpoint'),
-    ('checkpoint', 2, 'server.redo_full_share', 'max', 'rises to', 0.95, 0.1, 'the checkpoint age rose to 95 % of its limit or more'),
+    ('checkpoint', 2, 'server.redo_full_share', 'max', 'rises to', 0.95, 0.1, 'the checkpoint age was at 95 % of its limit or more'),
     ('checkpoint', 2, 'server.pages_flushed_sync_per_s', 'max', 'times', 2, 10, 'pages were flushed for a checkpoint'),
     ('checkpoint', 2, 'server.sync_flush_waits_per_s', 'max', 'times', 2, 1, 'threads waited for that flushing'),
     ('redo', 3, 'server.redo_waits_per_s', 'max', 'times', 2, 10, 'threads waited for space in the log buffer'),
