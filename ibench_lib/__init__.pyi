@@ -15,6 +15,7 @@ from ibench_lib.runner.interactive import plan as plan
 from ibench_lib.runner.interactive import run as run
 from ibench_lib.show.checkpoint.sentences import checkpoint_statements as checkpoint_statements
 from ibench_lib.show.checkpoint.tables import checkpoint_table as checkpoint_table
+from ibench_lib.show.checks.sentences import failed_check_statements as failed_check_statements
 from ibench_lib.show.checks.tables import checks_table as checks_table
 from ibench_lib.show.compare.charts import ratio_chart as ratio_chart
 from ibench_lib.show.compare.differences import differences as differences
@@ -79,6 +80,7 @@ from ibench_lib.show.made_from.sentences import client_statements as client_stat
 from ibench_lib.show.made_from.sentences import experiment_statements as experiment_statements
 from ibench_lib.show.made_from.sentences import host_statements as host_statements
 from ibench_lib.show.made_from.sentences import run_statements as run_statements
+from ibench_lib.show.made_from.sentences import unjudged_client_statements as unjudged_client_statements
 from ibench_lib.show.made_from.tables import config_table as config_table
 from ibench_lib.show.made_from.tables import fragments_table as fragments_table
 from ibench_lib.show.made_from.tables import gaps_table as gaps_table

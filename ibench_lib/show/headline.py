@@ -34,6 +34,7 @@ from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import NOT_MEASURED, capital, count, joined
 from ibench_lib.metrics import Better
+from ibench_lib.show.checks.sentences import failed_check_statements
 from ibench_lib.show.configurations.legend import legend, option_words
 from ibench_lib.show.configurations.sentences import same_server_statements
 from ibench_lib.show.costs.reasons import reasons_said
@@ -44,12 +45,14 @@ from ibench_lib.show.kit.statements import Statement, columns_of, results, witho
 from ibench_lib.show.kit.strips import (
     RATE_WORDS,
     StripRow,
+    Words,
     arrows_said,
     begun,
     below_each_other,
     coloured,
     finding,
     heat,
+    listed_places,
     marks_said,
     strips,
 )
@@ -64,6 +67,7 @@ _MOST_BUILDS = 3
 _MOST_STRIPS = 8
 _MOST_SAID = 5
 _WITH = " (with "
+_NO_COST = "No cost"
 _INDENT = "\u2003"
 
 
@@ -81,11 +85,13 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
     metrics = post.ask("step_metrics")
     answers = (*names_of(frame), *names_of(metrics))
     rate, both = sources(*names_of(frame)), sources(*answers)
+    twins = _twins(post)
+    words = _option_words(post, frame, twins)
     strips = strips_of(
-        frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame), words=_option_words(post, frame)
+        frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame), words=words, twins=twins
     )
     statements = [
-        Sentence(text, both if _WITH in text else rate)
+        Sentence(text, both if _WITH in text or text.startswith(_NO_COST) else rate)
         for text in headline_statements(frame, post.bases, metrics, steps, drawn=_has_intervals(strips))
     ]
     sentences = listed_sentences(statements[:_MOST_SAID], statements[_MOST_SAID:])
@@ -135,9 +141,11 @@ def opening(
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
         # Next to pictures over time stand medians of their seconds, which are something else.
         figure = Figure(column, label, better, behind=" on average" if over_time else "")
-        words = _option_words(post, frame)
+        twins = _twins(post)
+        words = _option_words(post, frame, twins)
         last = preparing_steps(rates)
-        strips = Html(strips, strips_of(frame, post.bases, post.palette, figure, steps, last, words))
+        drawn = strips_of(frame, post.bases, post.palette, figure, steps, last, words, twins, rates)
+        strips = Html(strips, drawn)
     if over_time:
         drawn, more = _over_time(post, steps)
         strips = Html(strips, drawn)
@@ -145,16 +153,22 @@ def opening(
     return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options), answers)
 
 
-def _option_words(post: Selection, frame: pl.DataFrame) -> dict[str, str]:
-    """What tells configurations apart in words (`config_diff`, `same_servers`), where there are several."""
+def _twins(post: Selection) -> dict[str, str]:
+    """The dbms that the server ran as an earlier one in all setups that they have (`same_servers`), and that one."""
+    pairs = Counter((name, first) for first, *others in post.ask("same_servers")["dbms"] for name in others)
+    setups = dict(post.runs.group_by("dbms").agg(pl.col("setup").n_unique()).iter_rows())
+    return {name: first for (name, first), where in pairs.items() if where == setups[name]}
+
+
+def _option_words(post: Selection, frame: pl.DataFrame, twins: Mapping[str, str]) -> dict[str, str]:
+    """What tells configurations apart in words (`config_diff`, `_twins`), where there are several."""
     if not by_position(frame)[1:]:
         return {}
     words = option_words(post.ask("config_diff"), post.bases)
     builds = post.bases.builds
-    pairs = Counter((name, first) for first, *others in post.ask("same_servers")["dbms"] for name in others)
-    setups = dict(post.runs.group_by("dbms").agg(pl.col("setup").n_unique()).iter_rows())
-    alike = {name: first for (name, first), where in pairs.items() if where == setups[name] and name in words}
-    return words | {name: f"ran as {first.removeprefix(f'{builds.get(name)}.')}" for name, first in alike.items()}
+    return words | {
+        name: f"ran as {first.removeprefix(f'{builds.get(name)}.')}" for name, first in twins.items() if name in words
+    }
 
 
 def _over_time(post: Selection, steps: Sequence[str], only: pl.DataFrame | None = None) -> tuple[Html, tuple[str, ...]]:
@@ -234,7 +248,7 @@ def headline_statements(
     drawn : whether strips show the ratios with their intervals; of differences, only their costs are then said.
     """
     costs = {} if metrics is None else cost_ratios(metrics, bases)
-    sentences: list[str] = []
+    sentences, unexplained = list[str](), list[str]()
     even: dict[tuple[str, str], dict[str, list[Ratio]]] = {}
     named = short_names(by_position(frame), bases.builds)
     to_base = against_base(frame, bases, ["throughput"])
@@ -258,6 +272,9 @@ def headline_statements(
                 (change, _why({name: ratios[name] for name in change.names}, setup, step, costs, crowd, bases))
                 for change in _changes(clear, ratios, bases, named)
             ]
+            without = [change.than for change, why in changes if not why]
+            at = f"setup {setup}, {step}" if several else step
+            unexplained += [at] if len(without) == len(changes) else [f"{at} ({than})" for than in without]
             if drawn:
                 sentences += [f"{where}: {change.without_figures}{_WITH}{why})." for change, why in changes if why]
             else:
@@ -269,6 +286,11 @@ def headline_statements(
             ((name, label),) = named.items()
             values, unit = measured(rows, name, step), rate_label(rows, step)
             sentences += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
+    if metrics is not None and unexplained:
+        at_end = len(sentences) if any(_WITH in text for text in sentences) else 0
+        which = "that was captured explains" if costs else "was captured that could explain"
+        what = "differences" if len(unexplained) > 1 else "difference"
+        sentences.insert(at_end, f"{_NO_COST} {which} the {what} in {listed_places(unexplained)}.")
     not_known: dict[str, list[str]] = {}
     for (setup, why), of_steps in even.items():
         limits = smallest_said({step: detectable_said(ratios) for step, ratios in of_steps.items()})
@@ -357,8 +379,13 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
 
 
 def attentions(post: Selection) -> Html:
-    """What must stand next to a verdict: other hosts or load clients, or the same server twice; empty without."""
-    subjects: tuple[Callable[..., list[str]], ...] = (host_statements, client_statements, same_server_statements)
+    """What must stand next to a verdict: failed checks, other hosts or clients, one server twice; empty without."""
+    subjects: tuple[Callable[..., list[str]], ...] = (
+        failed_check_statements,
+        host_statements,
+        client_statements,
+        same_server_statements,
+    )
     sentences = [
         Sentence(text, sources(*subject.asks), "loud")  # type: ignore[attr-defined]
         for subject in subjects
@@ -441,7 +468,7 @@ class Figure:
     """What strips show: a column, what it is called if it is no rate, and its better direction.
 
     `of`: a column with the last words of what it is called, which steps may have different ones of. `behind`: what is
-    said behind all that.
+    said behind all that. `words`: which side of 1x a clear difference is on.
     """
 
     column: str = "throughput"
@@ -449,6 +476,7 @@ class Figure:
     better: Better = "higher"
     of: str = ""
     behind: str = ""
+    words: Words = StripRow.words
 
 
 def strips_of(
@@ -459,14 +487,19 @@ def strips_of(
     steps: Sequence[str] = (),
     last: Collection[str] = (),
     words: Mapping[str, str] = MappingProxyType({}),
+    twins: Mapping[str, str] = MappingProxyType({}),
+    kinds: pl.DataFrame | None = None,
 ) -> Html:
     """The strips of all steps in which something is compared, or of `steps`, on one axis; empty if none is.
 
     More than a screen has room for are a heat map, without intervals.
     Those of `last`, which only prepare what others measure, come after the others, and of a figure with a label those
-    in which something differs come first. `words` are those that stand behind the name of a dbms.
+    in which something differs come first. `words` are those that stand behind the name of a dbms. `twins` are names of
+    dbms that the server ran as another one, with that one's. `kinds` (`step_throughput`) has the kinds of steps, which
+    their titles say in words, where the frame has not.
     """
     ratios = against_base(frame, bases, [figure.column])
+    kinds = frame if kinds is None else kinds
     named = short_names(by_position(frame), bases.builds)
     if bases.chain:
         words = {name: f"/ {named.get(bases.of(name), bases.of(name))}" for name in named}
@@ -486,6 +519,7 @@ def strips_of(
                     _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure),
                     name=name if bases.by_build else named[name],
                     base=named.get(bases.of(name), bases.of(name)),
+                    twin=named.get(twins.get(name, ""), "") if not bases.by_build else twins.get(name, ""),
                 )
                 for name in bases.ordered(names)
                 if bases.by_build or name != bases.first
@@ -495,13 +529,13 @@ def strips_of(
             before = f"setup {setup}, " if several else ""
             label = f", {figure.label}{last_words}" if figure.label else ""
             rate = (label or f", {rate_label(rows, step)}{last_words}") + figure.behind
-            name = step_text(rows, step)
+            name = step_text(kinds, step)
             text = f"{before}{name}"
             title = text if name == step and not before else capital(text)
             titled.append((f"{title}{rate}{lasted(rows)}", of_step))
             at_last |= {titled[-1][0]} if step in last else set()
             places_of.append((f"{before}{step}{label}", of_step))
-            in_words.append((f"{before}{step_text(rows, step, '{words} ({step})')}{label}", of_step))
+            in_words.append((f"{before}{step_text(kinds, step, '{words} ({step})')}{label}", of_step))
     if not titled:
         return Html()
     if figure.label:  # of one question, what differs comes first
@@ -513,9 +547,9 @@ def strips_of(
     many = len(titled) > _MOST_STRIPS
     shown = [row for _, rows in titled for row in rows]
     known = any(row.found is not None and row.found.low is not None for row in shown)
-    words_of = RATE_WORDS if figure.column == "throughput" else StripRow.words
+    words_of = RATE_WORDS if figure.column == "throughput" else figure.words
     what = f"Each {'figure' if many else 'dot'}: the ratio to {whose}"
-    note: str | Html = f"{what}, with its interval. {marks_said(shown)}"
+    note: str | Html = f"{what}, with its 95 % interval. {marks_said(shown)}"
     if not known:
         note = f"{what}. One run of each: the noise is unknown.{'' if many else arrows_said(shown)}"
     elif many:
@@ -560,7 +594,7 @@ def _row(
     ratio = ratios.get(place)
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
     status = "" if ratio else joined(statuses) or "no base"
-    row = StripRow(label, ratio, status, figure.better)
+    row = StripRow(label, ratio, status, figure.better, figure.words)
     if figure.column != "throughput":
         return row
     return replace(row, words=RATE_WORDS, at_target=all(_at_target(rows, one, step) for one in (name, bases.of(name))))

@@ -32,6 +32,8 @@ _MOST_REASONS = 3
 _WHY = ("cost", "lag")
 _TAIL = "response_p99_ms"
 
+_COSTS = "Costs are drawn only if they differ."
+
 
 def pair_headline(chosen: Pair) -> Shown:
     """What was compared, a strip for each step (`metric_values`), and the changes that would be found where none is.
@@ -82,7 +84,7 @@ def pair_headline(chosen: Pair) -> Shown:
     whose = "all that were chosen" if chosen.neighbours else "these two alone"
     marks = marks_said(row for _, rows in titled for row in rows)
     pooled = "" if chosen.neighbours else " (a post of more results pools the noise of all, so its intervals differ)"
-    key = f"{sides}, with its interval from the noise of {whose}{pooled}. {marks} Costs are drawn only if they differ."
+    key = f"{sides}, with its 95 % interval from the noise of {whose}{pooled}. {marks} {_COSTS}"
     if not judged:
         key = f"{sides}. One side has only one run: the noise is unknown."
     codes = {str(code) for place in values.select("setup", "step").unique().iter_rows() for code in place}

@@ -34,5 +34,5 @@ def release_strips(history: History, palette: str = "default") -> Html:
     if not titled:
         return Html()
     said = marks_said(row for _, rows in titled for row in rows)
-    note = f"Each dot: the ratio to {joined(list(bases))}, with its interval. {said}"
+    note = f"Each dot: the ratio to {joined(list(bases))}, with its 95 % interval. {said}"
     return below_each_other(strips(titled, palette), note)

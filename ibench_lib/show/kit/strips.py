@@ -68,6 +68,8 @@ class StripRow:
     """What it is relative to, for sentences; empty if nobody has to be told."""
     at_target: bool = False
     """Whether a target is all that both could reach, and both did."""
+    twin: str = ""
+    """The name of the row, or of the base, that the server ran alike: sentences then rank only that one."""
 
     @property
     def clear(self) -> bool:
@@ -199,7 +201,8 @@ def _middle_interval(rows: Iterable[StripRow]) -> str:
     if not widths:
         return ""
     width = math.exp(median(widths))
-    return f" Median interval: {factor_text(1 / width)} to {factor_text(width)} times the ratio."
+    middle = f"{factor_text(1 / width)} to {factor_text(width)} times the ratio"
+    return f" Each figure has an interval of its own (median: {middle}), so of two ratios the larger can be grey."
 
 
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:
@@ -209,17 +212,20 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
     but 1.50x faster with a20. Rows whose intervals overlap with that of the largest are named with it; those with
     another base are in the picture alone. `pattern` is what stands behind a title.
     """
-    marked = {mark: [(title, row) for title, rows in titled for row in rows if row.mark == mark] for mark in _AGAINST}
+    twins = [row for _, rows in titled for row in rows if row.twin]
+    ranked = [(title, row) for title, rows in titled for row in rows if not row.twin or len(twins) == _rows_in(titled)]
+    marked = {mark: [(title, row) for title, row in ranked if row.mark == mark] for mark in _AGAINST}
     firsts = {mark: max(rows, key=lambda one: _size(one[1])) for mark, rows in marked.items() if rows}
     sentences, said, told = list[str](), "", ""
     for mark, (title, first) in firsts.items():
         than = f" than with {first.base}" if first.base != said else ""
         said = first.base
         alike = {of: [row for other, row in marked[of] if other == title and row.base == first.base] for of in _AGAINST}
-        parts, against = _largest(alike[mark]), _AGAINST[mark]
+        again = [row for other, rows in titled if other == title for row in rows if row.twin]
+        parts, against = _largest(alike[mark], again), _AGAINST[mark]
         opposite = alike[against]
         if opposite and firsts[against][0] != title:  # else it has a sentence of its own
-            parts["rest"] += f", but {_FINDING.format(**_largest(opposite), than='')}"
+            parts["rest"] += f", but {_FINDING.format(**_largest(opposite, again), than='')}"
         sentences.append(f"{_again(title, told)}: {pattern.format(**parts, than=than)}")
         told = title
     if sentences:
@@ -251,11 +257,12 @@ def _places(titles: Sequence[str]) -> str:
     """Titles, of which the last part is said once if all have the same: p99 in l.i1 and l.i2."""
     parts = [title.rpartition(", ") for title in titles]
     if len({of for _, _, of in parts}) > 1 or not all(place for place, _, _ in parts) or len(titles) == 1:
-        return _listed(titles)
-    return f"{parts[0][2]} in {_listed([place for place, _, _ in parts])}"
+        return listed_places(titles)
+    return f"{parts[0][2]} in {listed_places([place for place, _, _ in parts])}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed_places(names: Sequence[str]) -> str:
+    """All of a few names; of many the first, and how many more there are."""
     return joined(names) if len(names) <= MOST_NAMED else shortened(names, ", ")
 
 
@@ -269,15 +276,29 @@ def _reach(ratios: Iterable[Ratio]) -> str:
     return f" ({what} {factor_text(low)}x to {factor_text(high)}x)"
 
 
-def _largest(marked: Sequence[StripRow]) -> dict[str, str]:
-    """Figure and names of the largest of these rows and of those that are like it, and of the rest."""
+def _rows_in(titled: Sequence[tuple[str, Sequence[StripRow]]]) -> int:
+    return sum(len(rows) for _, rows in titled)
+
+
+def _largest(marked: Sequence[StripRow], twins: Sequence[StripRow] = ()) -> dict[str, str]:
+    """Figure and names of the largest of these rows and of those that are like it, and of the rest.
+
+    The figure is also that of their `twins`, which are named behind them.
+    """
     rows = sorted(marked, key=_size, reverse=True)
     largest = rows[0]
     alike = [row for row in rows if row is largest or _overlap(row, largest)]
     others = [row for row in rows if row not in alike]
     rest = f", {_range(others)} with {_others(others)}" if others else ""
-    figure = largest.figure if len({row.figure for row in alike}) == 1 else f"{_range(alike)}{largest.verdict}"
-    return {"figure": figure, "names": _names(alike), "rest": rest}
+    same = [twin for twin in twins if twin.mark == largest.mark and twin.twin in {_name(row) for row in alike}]
+    every = [*alike, *same]
+    figure = largest.figure if len({row.figure for row in every}) == 1 else f"{_range(every)}{largest.verdict}"
+    also = f" ({joined([f'{_name(row)} is the same server as {row.twin}' for row in same])})" if same else ""
+    return {"figure": figure, "names": f"{_names(alike)}{also}", "rest": rest}
+
+
+def _name(row: StripRow) -> str:
+    return row.name or row.label
 
 
 def _range(rows: Sequence[StripRow]) -> str:
@@ -287,7 +308,7 @@ def _range(rows: Sequence[StripRow]) -> str:
 
 
 def _names(rows: Sequence[StripRow]) -> str:
-    named = [row.name or row.label for row in rows]
+    named = [_name(row) for row in rows]
     return joined(named if len(named) <= _MOST_NAMED else [named[0], f"{len(named) - 1} others"])
 
 

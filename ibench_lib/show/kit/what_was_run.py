@@ -130,7 +130,7 @@ def _second(value: float) -> str:
 def _seconds(rates: pl.DataFrame) -> str:
     """How long the completed steps of all runs took together."""
     seconds = float(complete(rates)["duration_s"].sum() or 0)
-    return f"{duration_text(seconds)} in the completed steps" if seconds >= 1 else ""
+    return f"{duration_text(seconds)} in the completed steps shown" if seconds >= 1 else ""
 
 
 def _host(hosts: pl.DataFrame) -> str:

@@ -34,5 +34,7 @@ def waits_strips(post: Asker) -> Html:
     )
     if totals.is_empty():
         return Html()
-    figure = Figure(column, f"mutexes and locks, {unit} per 1,000", "lower", of="unit")
+    # How long untimed waits took is not known, so more of them need not be worse.
+    words = Figure.words if timed else ("fewer", "more")
+    figure = Figure(column, f"mutexes and locks, {unit} per 1,000", "lower", of="unit", words=words)
     return strips_of(totals, post.bases, post.palette, figure, last=preparing_steps(totals, "step_kind"))

@@ -44,7 +44,7 @@ def test_what_is_faster_and_what_differs_with_it_is_said_and_drawn() -> None:
     markup = screen(two)
     assert "A is system.a (3 runs); B is system.b (3 runs); setup cached; 2 clients." in markup
     assert '<p class="finding">Range queries (qr100): queries/s 0.50x, slower with b than with a' in markup
-    assert "Each dot: B / A (system.b / system.a), with its interval from the noise of these two alone (" in markup
+    assert "Each dot: B / A (system.b / system.a), with its 95 % interval from the noise of these two alone (" in markup
     assert not [text for text in said(two) if text.startswith("qr100")], "its strip has the ratio with its interval"
     (even,) = [text for text in said(two) if text.startswith("l.i1")]
     assert even.startswith("l.i1: no difference found in inserts/s, ") and "the smallest detectable change is" in even

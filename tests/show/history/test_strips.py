@@ -21,7 +21,7 @@ def test_a_strip_for_each_step_has_the_releases_in_order_and_fills_what_is_beyon
         first.index(f'<tr title="{name}: ') for name in names
     )
     assert first.count("x, slower</td>") == 3 and "slower" not in second and "faster" not in second
-    assert "Each dot: the ratio to b5.7.44, with its interval." in markup
+    assert "Each dot: the ratio to b5.7.44, with its 95 % interval." in markup
 
 
 def test_a_step_without_the_oldest_release_has_no_strip_and_a_lone_release_none_at_all() -> None:

@@ -1,6 +1,7 @@
 """Ratios drawn as strips of SVG."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -74,9 +75,12 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     assert '<th scope="col">&lt;b&gt;<span class="code"> to a</span></th>' in chained
     legend = coloured("default", RATE_WORDS, [StripRow("b", NOISY)])
     small = StripRow("a", Ratio(1.02, 1.01, 1.03, runs=9, p=0.001))
-    assert legend.endswith("Grey: may be noise. Median interval: 0.76 to 1.31 times the ratio.")
+    assert legend.endswith(
+        "Grey: may be noise. Each figure has an interval of its own (median: 0.76 to 1.31 times "
+        "the ratio), so of two ratios the larger can be grey."
+    )
     wide = coloured("default", RATE_WORDS, [StripRow("b", NOISY), *[StripRow("a", Ratio(1, 0.5, 2, p=0.9))] * 2])
-    assert wide.endswith("Median interval: 0.50 to 2.00 times the ratio.")
+    assert "(median: 0.50 to 2.00 times the ratio)" in wide
     assert "Black: " in coloured("default", RATE_WORDS, [small])
     assert '<td class="small"' in heat([("x", [small])], "Rates")[0] and 'class="small"' not in chained
     paints = re.findall(r'style="([^"]*)"', legend)
@@ -213,6 +217,20 @@ def test_an_axis_names_values_that_leave_each_other_room() -> None:
     assert [tick.text for tick in drawn(StripRow("a", CLEAR), span=1.3).findall(".//text")] == [
         "0.8x", "0.91x", "1x", "1.1x", "1.25x",
     ]  # fmt: skip
+
+
+def test_a_finding_does_not_rank_two_names_of_one_server() -> None:
+    fast, faster = Ratio(1.5, 1.4, 1.6, 3, p=0.001), Ratio(1.6, 1.5, 1.7, 3, p=0.001)
+    first, twin = StripRow("a20", fast, words=RATE_WORDS), StripRow("a22", faster, words=RATE_WORDS, twin="a20")
+    assert finding([("l.i1", [first, twin])]) == (
+        "l.i1: 1.50x to 1.60x faster with a20 (a22 is the same server as a20)"
+    )
+    as_base = replace(twin, twin="base")
+    assert finding([("l.i1", [first, as_base])]) == "l.i1: 1.50x faster with a20"
+    assert finding([("l.i1", [as_base])]) == "l.i1: 1.60x faster with a22", "there is no other"
+    noisy = StripRow("a18", Ratio(2.5, 0.2, 40, 3, p=0.4), twin="base")
+    reach = finding([("l.i1", [StripRow("a20", NOISY), noisy])])
+    assert reach == "l.i1: no difference found (intervals from 0.20x to 40x)", "their noise is that of all"
 
 
 def test_a_finding_begins_with_a_capital_unless_with_a_code() -> None:

@@ -53,7 +53,7 @@ def test_each_fact_of_one_run_is_said() -> None:
         "Runs": "1: one of each, 21 Nov 2026",
         "Load": "2 clients",
         "Step": "l.i0 (12 s)",
-        "Time": "12 s in the completed steps",
+        "Time": "12 s in the completed steps shown",
         "Host": "2 CPUs (EPYC <7>), 24.0 GiB, ext4, a virtual machine",
         "Missing": "no step, no second",
     }
@@ -75,7 +75,7 @@ def test_seconds_are_those_of_complete_steps() -> None:
     steps = [{"step": "l.i0", "repeat": n, "duration_s": 10.0 * n} for n in (1, 2, 3)]
     steps += [{"step": "l.x", "step_id": 1, "step_status": "failed", "duration_s": 99.0}]
     found = facts(steps=steps)
-    assert found["Steps"] == "l.i0 (10 to 30 s) and l.x" and found["Time"] == "60 s in the completed steps"
+    assert found["Steps"] == "l.i0 (10 to 30 s) and l.x" and found["Time"] == "60 s in the completed steps shown"
     many = [{"step": f"t{n}", "step_id": n} for n in range(9)]
     assert facts(steps=many)["Steps"] == "9: t0, t1, t2, and 6 more"
 
