@@ -149,6 +149,7 @@ _HOMES = {
         "sysbench_table",
         "sysbench_times_table",
     ),
+    "workloads.sysbench.results.threads": ("sysbench_threads",),
     "workloads.tpcc.results.charts": ("disk_throughput_chart", "notpm_chart", "server_cpu_chart"),
     "workloads.tpcc.results.statements": (
         "deck_statements",

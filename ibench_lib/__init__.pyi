@@ -167,6 +167,7 @@ from ibench_lib.workloads.sysbench.results.tables import sysbench_scale_up_table
 from ibench_lib.workloads.sysbench.results.tables import sysbench_statements_table as sysbench_statements_table
 from ibench_lib.workloads.sysbench.results.tables import sysbench_table as sysbench_table
 from ibench_lib.workloads.sysbench.results.tables import sysbench_times_table as sysbench_times_table
+from ibench_lib.workloads.sysbench.results.threads import sysbench_threads as sysbench_threads
 from ibench_lib.workloads.tpcc.results.charts import disk_throughput_chart as disk_throughput_chart
 from ibench_lib.workloads.tpcc.results.charts import notpm_chart as notpm_chart
 from ibench_lib.workloads.tpcc.results.charts import server_cpu_chart as server_cpu_chart
