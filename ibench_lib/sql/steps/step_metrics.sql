@@ -6,7 +6,8 @@
 -- scpupq, ccpupq_us (client CPU) per operation, wpi and wkbpi per row of the first family that counts rows; rss, dbgb1,
 -- dbgb2 in GiB. client_bound: why the clients limited the step. NULL: not captured, or the step has no such thing.
 -- of_rows: whether the throughput counts the rows that wpi and wkbpi are per; rows that others insert next to queries are
--- none of these. flavour: of the server; flavours do not count the history list alike. compared: whether the throughput is a result.
+-- none of these. flavour: of the server; flavours do not count the history list alike. compared: whether the throughput
+-- is a result.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

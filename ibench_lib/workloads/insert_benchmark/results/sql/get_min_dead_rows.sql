@@ -1,7 +1,8 @@
 -- Seconds of the first SELECT min(transactionid) of each step next to the dead rows that it may have met: those of all
 -- tables, as the server estimated them within a second after it was sent. Worst client. Only of servers that count dead
 -- rows (PostgreSQL). `plan_delete_s` and `plan_delete_blocks`: time and blocks of planning the first DELETE, after that
--- query; NULL where deletes are not planned one by one. `existing_rows`: in the tables before the step. `vacuums`: of all tables since the server's start.
+-- query; NULL where deletes are not planned one by one. `existing_rows`: in the tables before the step. `vacuums`: of all
+-- tables since the server's start.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

@@ -1,6 +1,7 @@
 -- What the selected runs of sysbench were: one row per experiment, setup, workload and program. `complete`: runs that
 -- ended well, for which all checks held after each step. version, sha256: of sysbench.
--- warming: those of the tests that only warm up, whose rates are no results. prepared_by: the Lua file of the user's that made the tables; NULL if they are those of sysbench.
+-- warming: those of the tests that only warm up, whose rates are no results. prepared_by: the Lua file of the user's that
+-- made the tables; NULL if they are those of sysbench.
 --
 -- $runs: ids of the runs
 SELECT
