@@ -231,7 +231,7 @@ def test_sysbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> Non
 def test_linkbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
     post = of_post(
         posts["sample-linkbench"], lake, "In cache (1x), no difference was found",
-        "Without their first 5 s it has 0.82x and 0.88x of MySQL's rate", "of 25 s each",
+        "of 25 s each", "Without their first 5 s it comes closer to MySQL, but stays slower",
         "23 % of the CPUs in one of MariaDB's three runs with 1 requester, and 10 % in another of its runs, with 16",
         "The host was not quiet.", "MariaDB's other two runs are slower than each of MySQL's three",
     )  # fmt: skip
@@ -244,7 +244,9 @@ def test_linkbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> No
         " GROUP BY ALL",
     )
     rate = {(step, dbms): value for step, dbms, value in later.rows()}
-    assert [f"{rate[step, MARIADB] / rate[step, MYSQL]:.2f}" for step in ("t1", "t16")] == ["0.82", "0.88"]
+    without = {step: rate[step, MARIADB] / rate[step, MYSQL] for step in ("t1", "t16")}
+    whole = {row.step: row.ratio for row in selected_rows(post) if (row.setup, row.dbms) == ("10x", MARIADB)}
+    assert all((whole[step] or 1) + 0.05 < ratio < 0.95 for step, ratio in without.items()), without
     verdicts = {(row.setup, row.step): row.verdict for row in selected_rows(post) if row.dbms == MARIADB}
     assert {verdicts["1x", step] for step in ("t1", "t4", "t16")} == {"unclear"}
     assert verdicts["10x", "t1"] == verdicts["10x", "t16"] == "slower"
