@@ -67,7 +67,7 @@ _MOST_BUILDS = 3
 _MOST_STRIPS = 8
 _MOST_SAID = 5
 _WITH = " (with "
-_NO_COST = "No cost"
+_NO_COST = "No cost of an operation"
 _INDENT = "\u2003"
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.costs import cost_ratios
 from ibench_lib.analysis.summary import selected_rows
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
@@ -233,7 +234,7 @@ def test_linkbench(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> No
         posts["sample-linkbench"], lake, "In cache (1x), no difference was found",
         "of 25 s each", "Without their first 5 s it comes closer to MySQL, but stays slower",
         "23 % of the CPUs in one of MariaDB's three runs with 1 requester, and 10 % in another of its runs, with 16",
-        "The host was not quiet.", "MariaDB's other two runs are slower than each of MySQL's three",
+        "The host was not quiet.", "MariaDB's other two runs are slower than each of MySQL's three, too",
     )  # fmt: skip
     later = ib.sql(
         lake,
@@ -281,7 +282,8 @@ def test_postgres(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> Non
     gap = "The largest gap of a median run is 0.5 s, 2.9 % (PostgreSQL 18 without vacuum, l.i2)"
     post = of_post(
         posts["sample-postgres"], lake, "**No server wins everywhere.**", gap.replace("0.5 s", "**0.5 s**"),
-        "In queries, PostgreSQL 18 has 0.83x to 0.95x the rate of MySQL", "without it PostgreSQL 18 inserts",
+        "In queries, PostgreSQL 18 has 0.83x to 0.95x the rate of MySQL. The CPU for a row is 0.38x to 0.56x",
+        "that of PostgreSQL 18 for a query is 1.08x to 1.22x", "without it PostgreSQL 18 inserts",
         "Less than no vacuum", "MariaDB is first, with **2.58x**", "All tables fit into the cache",
         "the longest step takes 33 s", "checks its pages, which 15 does not", "with no clear difference",
     )  # fmt: skip
@@ -302,6 +304,15 @@ def test_postgres(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> Non
     assert [f"{of_queries[0]:.2f}", f"{of_queries[-1]:.2f}"] == ["0.83", "0.95"]
     assert {row.verdict for row in of_18} == {"slower"}
     assert round(post.ask("step_throughput")["duration_s"].max()) == 33  # type: ignore[arg-type]
+    costs = {place: one.value for place, one in cost_ratios(mysql.ask("step_metrics"), mysql.bases).items()}
+    per_row = sorted(cost for (_, step, column, _), cost in costs.items() if (step, column) == ("l.i1", "cpupq"))
+    per_query = sorted(
+        cost
+        for (_, step, column, dbms), cost in costs.items()
+        if step[0] == "q" and column == "cpupq" and dbms.startswith("postgres-18")
+    )
+    ends = [f"{cost:.2f}" for cost in (per_row[0], per_row[-1], per_query[0], per_query[-1])]
+    assert ends == ["0.38", "0.56", "1.08", "1.22"]
     checked = ib.sql(
         lake,
         "SELECT DISTINCT build, value FROM server_variables JOIN runs USING (run_id)"

@@ -65,7 +65,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     sentences, strip = page.split('<div class="ran"')
     for part in (sentences, strip):
         assert 'href="#evidence.step_throughput"' in part, "the sentences and the strip lead to its query"
-    assert "No cost that was captured explains the difference in qr100." in page
+    assert "No cost of an operation that was captured explains the difference in qr100." in page
     assert "slower than" not in page, "the strip has the ratio with its interval, and the caption names it"
     monkeypatch.setattr("ibench_lib.show.headline._MOST_STRIPS", 3)
     monkeypatch.setattr("ibench_lib.show.headline._MOST_SAID", 1)
@@ -108,12 +108,14 @@ def test_next_to_strips_a_sentence_has_only_the_costs_of_a_difference() -> None:
     )
     assert re.fullmatch(r"l\.i1: b and a are faster than base \(with CPU/op 0\.33x to 0\.50x\)\.", drawn[0])
     (unexplained,) = drawn[1:]
-    assert unexplained == "No cost that was captured explains the difference in l.i1 (slower than base)."
+    assert unexplained == (
+        "No cost of an operation that was captured explains the difference in l.i1 (slower than base)."
+    )
     fitting = metrics.with_columns(cpupq=pl.when(dbms="slow").then(2 * pl.col("cpupq")).otherwise("cpupq"))
     told = headline_statements(rates, bases("base"), fitting, drawn=True)
     assert len(told) == 2 and all("with CPU/op" in text for text in told)
     nothing = headline_statements(rates, bases("base"), metrics.with_columns(cpupq=None), drawn=True)
-    assert nothing == ["No cost was captured that could explain the difference in l.i1."]
+    assert nothing == ["No cost of an operation was captured that could explain the difference in l.i1."]
 
 
 @pytest.mark.slow

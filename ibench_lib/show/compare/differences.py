@@ -15,7 +15,7 @@ from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
 from ibench_lib.base.wording import count
 from ibench_lib.show.compare.comparison import long_values, reservations, side_text
 from ibench_lib.show.kit.display import Html, sentence, sources
-from ibench_lib.show.kit.table_cells import bounds_text, factor_text
+from ibench_lib.show.kit.table_cells import bounds_text, point_text
 from ibench_lib.show.kit.wording import POWERED, RANGE, chance_said, change_text
 
 _ORDER = {"rate": 0, "response": 1}
@@ -154,7 +154,7 @@ def _line(one: Comparison) -> str:
     """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
     text = f"{one.head}: A {side_text(one, one.a_rows)}, B {side_text(one, one.b_rows)}"
     if one.ratio is not None:
-        text += f"; B / A {factor_text(one.ratio.value)}"
+        text += f"; B / A {point_text(one.ratio)}"
         text += bounds_text(one.ratio)
     return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
 

@@ -16,6 +16,7 @@ from ibench_lib.show.kit.table_cells import (
     NOT_YET_KNOWN,
     coverage_notes,
     factor_text,
+    point_text,
     setting_text,
     size_text,
 )
@@ -121,7 +122,7 @@ def _relation(one: Comparison) -> list[Cell]:
     if one.ratio is None:
         point, interval = ("both 0" if median(one.b) == 0 else "A is 0"), ""
     else:
-        point = factor_text(one.ratio.value)
+        point = point_text(one.ratio)
         interval = (
             "" if one.ratio.low is None else f"{factor_text(one.ratio.low)} to {factor_text(one.ratio.high or 0)}"
         )

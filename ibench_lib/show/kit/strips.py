@@ -17,7 +17,7 @@ from ibench_lib.base.wording import MOST_NAMED, capital, joined, shortened
 from ibench_lib.metrics import Better
 from ibench_lib.show.kit import pieces, theme
 from ibench_lib.show.kit.pieces import Beyond, Html, Sentence, Strip
-from ibench_lib.show.kit.table_cells import bounds_text, factor_text, relative_text
+from ibench_lib.show.kit.table_cells import bounds_text, factor_text, point_text, relative_text
 from ibench_lib.show.kit.theme import Mark
 
 NOT_TOLD = "Too few runs to tell a difference from noise"
@@ -99,7 +99,7 @@ class StripRow:
         """The same without the interval."""
         if self.found is None or not self.found.value > 0:
             return self.status
-        return f"{factor_text(self.found.value)}x{self.verdict}"
+        return f"{point_text(self.found)}x{self.verdict}"
 
     @property
     def between(self) -> str:
@@ -170,13 +170,7 @@ def _heat_cells(labels: Sequence[str], rows: Sequence[StripRow], palette: str) -
         if row and row.mark:
             fill, ink = theme.palette(palette).paints(row.mark)
             style = f' style="background-color: {fill}; color: {ink}"'
-        shown = (
-            f"{factor_text(row.found.value)}x"
-            if row and row.found and row.found.value > 0
-            else row.status
-            if row
-            else ""
-        )
+        shown = f"{point_text(row.found)}x" if row and row.found and row.found.value > 0 else row.status if row else ""
         told = f' title="{html.escape(row.text)}"' if row else ""
         cells.append(f"<td{style}{told}>{html.escape(shown)}</td>")
     return "".join(cells)
@@ -217,15 +211,16 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
     marked = {mark: [(title, row) for title, row in ranked if row.mark == mark] for mark in _AGAINST}
     firsts = {mark: max(rows, key=lambda one: _size(one[1])) for mark, rows in marked.items() if rows}
     sentences, said, told = list[str](), "", ""
+    same = set[str]()
     for mark, (title, first) in firsts.items():
         than = f" than with {first.base}" if first.base != said else ""
         said = first.base
         alike = {of: [row for other, row in marked[of] if other == title and row.base == first.base] for of in _AGAINST}
         again = [row for other, rows in titled if other == title for row in rows if row.twin]
-        parts, against = _largest(alike[mark], again), _AGAINST[mark]
+        parts, against = _largest(alike[mark], again, same), _AGAINST[mark]
         opposite = alike[against]
         if opposite and firsts[against][0] != title:  # else it has a sentence of its own
-            parts["rest"] += f", but {_FINDING.format(**_largest(opposite, again), than='')}"
+            parts["rest"] += f", but {_FINDING.format(**_largest(opposite, again, same), than='')}"
         sentences.append(f"{_again(title, told)}: {pattern.format(**parts, than=than)}")
         told = title
     if sentences:
@@ -280,10 +275,10 @@ def _rows_in(titled: Sequence[tuple[str, Sequence[StripRow]]]) -> int:
     return sum(len(rows) for _, rows in titled)
 
 
-def _largest(marked: Sequence[StripRow], twins: Sequence[StripRow] = ()) -> dict[str, str]:
+def _largest(marked: Sequence[StripRow], twins: Sequence[StripRow], named: set[str]) -> dict[str, str]:
     """Figure and names of the largest of these rows and of those that are like it, and of the rest.
 
-    The figure is also that of their `twins`, which are named behind them.
+    Their `twins` follow with their own figures, so that the noise between the two shows, unless they are `named` yet.
     """
     rows = sorted(marked, key=_size, reverse=True)
     largest = rows[0]
@@ -291,9 +286,11 @@ def _largest(marked: Sequence[StripRow], twins: Sequence[StripRow] = ()) -> dict
     others = [row for row in rows if row not in alike]
     rest = f", {_range(others)} with {_others(others)}" if others else ""
     same = [twin for twin in twins if twin.mark == largest.mark and twin.twin in {_name(row) for row in alike}]
-    every = [*alike, *same]
-    figure = largest.figure if len({row.figure for row in every}) == 1 else f"{_range(every)}{largest.verdict}"
-    also = f" ({joined([f'{_name(row)} is the same server as {row.twin}' for row in same])})" if same else ""
+    figure = largest.figure if len({row.figure for row in alike}) == 1 else f"{_range(alike)}{largest.verdict}"
+    new = [row for row in same if _name(row) not in named]
+    named.update(_name(row) for row in new)
+    again = [f"{_name(row)}, the same server as {row.twin}: {_range([row])}" for row in new]
+    also = f" ({'; '.join(again)})" if again else ""
     return {"figure": figure, "names": f"{_names(alike)}{also}", "rest": rest}
 
 

@@ -223,7 +223,7 @@ def relative_text(found: Ratio | None) -> str:
     """1.54x [1.43, 1.56]; with a range 1.54x (1.43 to 1.56); without either 1.54x."""
     if found is None:
         return "no base"
-    return f"{factor_text(found.value)}x{bounds_text(found)}"
+    return f"{point_text(found)}x{bounds_text(found)}"
 
 
 def bounds_text(found: Ratio) -> str:
@@ -244,20 +244,24 @@ def range_text(ratios: Collection[Ratio]) -> str:
 
 
 def factor_text(value: float) -> str:
-    """A ratio to two decimals, fewer from 10 on, none from 30 on; below 0.1 as a fraction, such as 1/12.3 or 1/121.
-
-    It has more decimals where two would read as a threshold that it is beyond: 0.9487 is 0.949, not 0.95.
-    """
+    """A ratio to two decimals, fewer from 10 on, none from 30 on; below 0.1 as a fraction, such as 1/12.3 or 1/121."""
     if 0 < value < 0.095:
         return f"1/{float(f'{1 / value:.3g}'):,g}" if value > 1e-5 else "<1/100,000"
     if value >= 1e5 and not math.isinf(value):
         return ">100,000"
     if value >= 9.995:
         return f"{value:,.{1 if value < 29.95 else 0}f}"
-    digits = 2
+    return f"{value:.2f}"
+
+
+def point_text(found: Ratio) -> str:
+    """The ratio itself, with more decimals where a clear one would read as the threshold that it is beyond: 0.949."""
+    value, digits = found.value, 2
+    if not found.is_clear:
+        return factor_text(value)
     while digits < _MOST_DIGITS and (value < WORSE <= round(value, digits) or value > BETTER >= round(value, digits)):
         digits += 1
-    return f"{value:.{digits}f}"
+    return factor_text(value) if digits == 2 else f"{value:.{digits}f}"
 
 
 def _mark(found: Ratio | None) -> Mark | None:

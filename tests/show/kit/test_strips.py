@@ -222,9 +222,10 @@ def test_an_axis_names_values_that_leave_each_other_room() -> None:
 def test_a_finding_does_not_rank_two_names_of_one_server() -> None:
     fast, faster = Ratio(1.5, 1.4, 1.6, 3, p=0.001), Ratio(1.6, 1.5, 1.7, 3, p=0.001)
     first, twin = StripRow("a20", fast, words=RATE_WORDS), StripRow("a22", faster, words=RATE_WORDS, twin="a20")
-    assert finding([("l.i1", [first, twin])]) == (
-        "l.i1: 1.50x to 1.60x faster with a20 (a22 is the same server as a20)"
-    )
+    assert finding([("l.i1", [first, twin])]) == ("l.i1: 1.50x faster with a20 (a22, the same server as a20: 1.60x)")
+    slow = StripRow("a13", Ratio(0.8, 0.7, 0.9, 3, p=0.001), words=RATE_WORDS)
+    of_two = finding([("l.i1", [first, twin]), ("qr", [replace(first, found=faster), replace(twin, found=fast), slow])])
+    assert of_two.count("a22, the same server as a20: ") == 1
     as_base = replace(twin, twin="base")
     assert finding([("l.i1", [first, as_base])]) == "l.i1: 1.50x faster with a20"
     assert finding([("l.i1", [as_base])]) == "l.i1: 1.60x faster with a22", "there is no other"

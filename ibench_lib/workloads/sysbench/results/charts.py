@@ -15,7 +15,7 @@ from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.chart_text import UNIT
 from ibench_lib.show.kit.drawing import finish, numbers, runs_of
-from ibench_lib.show.kit.table_cells import bounds_text, factor_text
+from ibench_lib.show.kit.table_cells import point_text, relative_text
 from ibench_lib.show.kit.theme import inert
 from ibench_lib.workloads.sysbench.results.tables import compared_names, ratios_of_tests, tests_by_group
 
@@ -77,7 +77,7 @@ def sysbench_ratios_chart(
             x=names,
             y=rows,
             z=[[_shade(one) for one in row] or [None] * len(names) for row in cells],
-            text=[[factor_text(one.value) if one else "" for one in row] for row in cells],
+            text=[[point_text(one) if one else "" for one in row] for row in cells],
             texttemplate="%{text}",
             customdata=[[one and round(one.value, 3) for one in row] for row in cells],
             hovertext=[
@@ -130,7 +130,7 @@ def _shade(found: Ratio | None) -> float | None:
 
 
 def _hover(name: str, test: str, found: Ratio | None) -> str:
-    return f"{inert(name)}, {inert(test)}: {factor_text(found.value)}x{bounds_text(found)}" if found else ""
+    return f"{inert(name)}, {inert(test)}: {relative_text(found)}" if found else ""
 
 
 def _columns(names: list[str], every: list[str]) -> list[str]:
