@@ -92,9 +92,11 @@ def rules_document() -> str:
         "# The rules that assign causes to dips",
         "",
         "[stalls.md](stalls.md) explains how points are added up. In `ibench sql`, `FROM dip_rules` shows these rules,",
-        "and `FROM questions.dip_evidence([...], [])` shows what each of them gave for each dip. Means and extremes",
-        "are those of the samples in the dip. A still mean is that of the seconds in which less than 5 % of the usual",
-        "work was done, if the dip has such seconds: a cause may cover only part of its first and last second.",
+        "and `FROM questions.dip_evidence([...], [])` shows what each of them gave for each dip. Means are those of",
+        "the samples in the dip. Extremes (max, min) are also those of samples that overlap the second before or",
+        "after it: a cause may begin earlier, and what it held up may be counted later. A still mean is that of the",
+        "seconds in which less than 5 % of the usual work was done, if the dip has such seconds: a cause may cover",
+        "only part of its first and last second.",
     ]
     causes = connection.execute("SELECT cause, label, layer, words, look_at, family FROM dip_causes").fetchall()
     for cause, label, layer, words, look_at, family in causes:

@@ -61,7 +61,7 @@ def test_a_run_warns_of_a_busy_host_and_its_clients_are_not_blamed(
     run = Run("a", client_bound=LATE, also=also, warnings=("swap",))
     assert mark_of(run) == (None if said else LATE)
     post = chosen(run)
-    assert post.runs["warnings"].to_list() == [["swap", *said]]
+    assert post.runs["warnings"].to_list() == post.ask("evidence")["warnings"].to_list() == [["swap", *said]]
     badge = badges(post.runs, post.ask("step_throughput"), {})
     assert ("client-bound: qr100" in badge) == (not said)
     share = said[0].split(" % ")[0].rsplit(" ", 1)[1] if said else ""

@@ -31,7 +31,8 @@ _PLAIN_BYTES = 50_000
 _ALL = 10**9
 _TESTED = (
     "more, less: CPU in B; the interval of the change of own CPU excludes 0, with all functions judged "
-    f"together. These come first. A function with fewer than {LEAST_SAMPLES} samples has no interval."
+    f"together. These come first. A function with fewer than {LEAST_SAMPLES} samples of its own, on both sides, has no "
+    "interval."
 )
 _NO_FUNCTION = {CUT_OFF, SMALL, NOT_TOLD_APART}
 _STEPS = 10**8

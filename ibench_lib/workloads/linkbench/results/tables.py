@@ -205,7 +205,7 @@ def outcomes_table(frame: pl.DataFrame) -> Grid:
     grid.notes = [
         "Links: inserted if new, shown if they were hidden, updated if they were shown. For lists: the number of "
         "links.",
-        "The more operations a server has done, the longer its lists are, and the more of the requested links exist.",
+        "The more operations a server has done, the more of the requested links exist.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
