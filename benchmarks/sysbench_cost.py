@@ -150,7 +150,7 @@ Side = Callable[[str], Figures]
 
 
 @contextmanager
-def server(build: Build, threads: int, seconds: float) -> Iterator[Bench]:
+def opened(build: Build, threads: int, seconds: float) -> Iterator[Bench]:
     """A server with its tables."""
     with tempfile.TemporaryDirectory(prefix="sysbench") as name:
         scratch = Path(name)
@@ -250,7 +250,7 @@ def _of(pairs: Pairs, side: int, name: str, times: float = 1) -> str:
 
 
 def _mean(ratios: Sequence[float]) -> str:
-    """The geometric mean with its interval; without one of a single round."""
+    """The geometric mean with its interval; without one of a single pair."""
     mean, *ends = (f"{math.exp(value):.3f}" for value in _interval([math.log(ratio) for ratio in ratios]))
     return f"{mean} [{', '.join(ends)}]" if ends else mean
 
@@ -287,9 +287,9 @@ def main() -> None:
     if chosen.quick:
         chosen.seconds, chosen.rounds = 3.0, 1
     build = find_system(workspace())
-    with one_cpu(), server(build, 1, chosen.seconds) as bench:
+    with one_cpu(), opened(build, 1, chosen.seconds) as bench:
         together = at_the_same_time(bench, chosen.rounds)
-    with server(build, THREADS, chosen.seconds) as bench:
+    with opened(build, THREADS, chosen.seconds) as bench:
         found = one_after_the_other(bench, (chosen.rounds + 1) // 2)
     text = report(found, together, f"{build.flavour} {build.version}", chosen.seconds)
     print(text)

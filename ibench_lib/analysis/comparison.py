@@ -11,13 +11,12 @@ from typing import Any, Literal
 import polars as pl
 
 from ibench_lib.analysis.frames import is_least
-from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio, ratio_of
+from ibench_lib.analysis.verdicts import BETTER, DIGITS, WORSE, Ratio, ratio_of
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
 from ibench_lib.stats.ratios import difference_of
 
 Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "too few runs", "noise unknown"]
-_DIGITS = 20
 _UNITS = ("s", "ms", "us", "%", "GiB", "KB")
 UNJUDGED: tuple[Verdict | None, ...] = ("noise unknown", "too few runs", None)
 DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
@@ -119,7 +118,7 @@ class Comparison:
     @property
     def size(self) -> float:
         """How far apart A and B are: |log ratio|, endless where one is zero; 0 where both are next to nothing."""
-        if not self.a or not self.b or max(median(self.a), median(self.b)) < _DIGITS * self.metric.resolution:
+        if not self.a or not self.b or max(median(self.a), median(self.b)) < DIGITS * self.metric.resolution:
             return 0.0
         if self.ratio is None or self.ratio.value == 0:
             return math.inf

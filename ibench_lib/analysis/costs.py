@@ -9,7 +9,7 @@ import polars as pl
 
 from ibench_lib.analysis.against import Place, against_base
 from ibench_lib.analysis.frames import by_position, measured, others_used_much, rows_of, short_steps
-from ibench_lib.analysis.verdicts import Ratio
+from ibench_lib.analysis.verdicts import DIGITS, Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.metrics import METRICS, Metric
 
@@ -22,9 +22,6 @@ LAG = "history_list_length"
 _SHORTEST_LAG = 1000
 _STILL_USED = 0.9
 """What is used by more than a tenth less in a second does not limit the rate any more than before."""
-_DIGITS = 20
-"""Values below so many times the last digit that tables show differ by their rounding."""
-
 HOST = ("cpupq", "cspq")
 _OF_ROWS = ("wpi", "wkbpi")
 _SAME_CAUSE = {"rkbpq": "rpq", "wkbpi": "wpi"}
@@ -63,7 +60,7 @@ def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ra
             if len(flavours) > 1:
                 continue
         most = max(value for side in sides for value in measured(rows, side, step, column))
-        if most >= (_SHORTEST_LAG if column == LAG else _DIGITS * metric_of(column).resolution):
+        if most >= (_SHORTEST_LAG if column == LAG else DIGITS * metric_of(column).resolution):
             clear[place] = one
     return clear
 

@@ -18,6 +18,9 @@ WORSE, BETTER = 0.95, 1.05
 SOUGHT = 1.1
 """For unclear results, commands say how many repeats would find this ratio."""
 
+DIGITS = 20
+"""Values below so many times the last digit that tables show differ by their rounding."""
+
 FAR = 10.0
 """A figure of which less is better is far off above this many times the best of its column."""
 

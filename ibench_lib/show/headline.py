@@ -519,7 +519,7 @@ def strips_of(
                     _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure),
                     name=name if bases.by_build else named[name],
                     base=named.get(bases.of(name), bases.of(name)),
-                    twin=named.get(twins.get(name, ""), "") if not bases.by_build else twins.get(name, ""),
+                    twin=twins.get(name, "") if bases.by_build else named.get(twins.get(name, ""), ""),
                 )
                 for name in bases.ordered(names)
                 if bases.by_build or name != bases.first

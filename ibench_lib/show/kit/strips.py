@@ -206,8 +206,8 @@ def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FI
     but 1.50x faster with a20. Rows whose intervals overlap with that of the largest are named with it; those with
     another base are in the picture alone. `pattern` is what stands behind a title.
     """
-    twins = [row for _, rows in titled for row in rows if row.twin]
-    ranked = [(title, row) for title, rows in titled for row in rows if not row.twin or len(twins) == _rows_in(titled)]
+    every = [(title, row) for title, rows in titled for row in rows]
+    ranked = [(title, row) for title, row in every if not row.twin] or every
     marked = {mark: [(title, row) for title, row in ranked if row.mark == mark] for mark in _AGAINST}
     firsts = {mark: max(rows, key=lambda one: _size(one[1])) for mark, rows in marked.items() if rows}
     sentences, said, told = list[str](), "", ""
@@ -269,10 +269,6 @@ def _reach(ratios: Iterable[Ratio]) -> str:
     low, high = min(low or 0 for low, _ in ends), max(high or 0 for _, high in ends)
     what = "interval" if len(ends) == 1 else "intervals from"
     return f" ({what} {factor_text(low)}x to {factor_text(high)}x)"
-
-
-def _rows_in(titled: Sequence[tuple[str, Sequence[StripRow]]]) -> int:
-    return sum(len(rows) for _, rows in titled)
 
 
 def _largest(marked: Sequence[StripRow], twins: Sequence[StripRow], named: set[str]) -> dict[str, str]:
