@@ -188,6 +188,8 @@ def _filled(
         connection = empty()
         # Reading a lake must not depend on a network, nor reach for one.
         connection.execute("SET autoinstall_known_extensions = false")
+        # Where questions are built of questions, this one alone takes a third of the time and makes no answer quicker.
+        connection.execute("SET disabled_optimizers = 'projection_pullup'")
         try:
             with _without_collecting():
                 _fill(connection, find(place, connection), names)
