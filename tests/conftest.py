@@ -135,6 +135,20 @@ def browser(chromium: Path) -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(autouse=True)
+def closed_pages(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Closes what a test has opened in the browser: each page that stays open goes on taking CPU."""
+    if "browser" not in request.fixturenames:
+        yield
+        return
+    browser: Browser = request.getfixturevalue("browser")
+    kept = list(browser.contexts)
+    yield
+    for context in browser.contexts:
+        if context not in kept:
+            context.close()
+
+
 @pytest.fixture
 def small_disk() -> Iterator[Callable[[Path, str], Path]]:
     """Makes a folder a disk of its own, of a given size such as 64m. Needs root, as a real full disk does."""
