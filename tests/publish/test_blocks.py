@@ -77,7 +77,7 @@ def test_points_on_another_axis_than_a_linear_one_and_bars_keep_their_x() -> Non
     assert "x" not in drawn({"xaxis": {"type": "linear"}, "xaxis2": {"type": "log"}}, x=x)
 
 
-CHANCE = "If all configurations are equal, chance produces a difference in at most about 5 % of cases."
+CHANCE = "If all configurations are equal, chance produces a difference in at most 6 % of cases."
 BOUND = "‡ a, run: limited by the clients: client 1 terminal used 97 % of a core."
 
 

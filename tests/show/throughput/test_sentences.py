@@ -25,7 +25,7 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
         "test with the noise of all selected configurations and steps of a setup. A ratio counts as a difference if it "
         "is below 0.95 or above 1.05 and chance does not explain it. The verdicts, not the intervals, allow for up to "
         "3 comparisons (Benjamini and Hochberg). If all configurations are equal, chance produces a difference in at "
-        "most about 5 % of cases, or 8 % if they are not equally noisy. This holds for repeats in shuffled rounds, "
+        "most 6 % of cases, or 8 % if they are not equally noisy. This holds for repeats in shuffled rounds, "
         "not for repeats made one after the other on a host that drifts, or a configuration with two speeds."
     )
     found = against_base(frame, "base", ["throughput"])
