@@ -14,7 +14,7 @@ from ibench_lib.metrics import METRICS, step_words
 SHORT_S = 1.0
 """Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
 
-_PREPARING = ("load", "index")
+_PREPARING = ("load", "index", "prepare")
 """Kinds of steps that prepare what others measure, with a throughput that is a result."""
 
 COVERED = 0.95

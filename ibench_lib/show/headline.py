@@ -57,7 +57,7 @@ from ibench_lib.show.kit.strips import (
     strips,
 )
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.what_was_run import QUESTIONS, clients_said, what_was_run
+from ibench_lib.show.kit.what_was_run import QUESTIONS, clients_said, of_each, what_was_run
 from ibench_lib.show.kit.wording import detectable_said, lasted, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -67,7 +67,8 @@ _MOST_BUILDS = 3
 _MOST_STRIPS = 8
 _MOST_SAID = 5
 _WITH = " (with "
-_NO_COST = "No cost of an operation"
+_NO_COST = "No cost of an operation was captured that could explain"
+_OTHER_COSTS = "The costs of an operation that were captured do not explain"
 _INDENT = "\u2003"
 
 
@@ -91,7 +92,7 @@ def headline(post: Selection, *, steps: Sequence[str] = ()) -> Shown:
         frame, post.bases, post.palette, steps=steps, last=preparing_steps(frame), words=words, twins=twins
     )
     statements = [
-        Sentence(text, both if _WITH in text or text.startswith(_NO_COST) else rate)
+        Sentence(text, both if _WITH in text or text.startswith((_NO_COST, _OTHER_COSTS)) else rate)
         for text in headline_statements(frame, post.bases, metrics, steps, drawn=_has_intervals(strips))
     ]
     sentences = listed_sentences(statements[:_MOST_SAID], statements[_MOST_SAID:])
@@ -288,9 +289,9 @@ def headline_statements(
             sentences += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
     if metrics is not None and unexplained:
         at_end = len(sentences) if any(_WITH in text for text in sentences) else 0
-        which = "that was captured explains" if costs else "was captured that could explain"
         what = "differences" if len(unexplained) > 1 else "difference"
-        sentences.insert(at_end, f"{_NO_COST} {which} the {what} in {listed_places(unexplained)}.")
+        said = _OTHER_COSTS if costs else _NO_COST
+        sentences.insert(at_end, f"{said} the {what} in {listed_places(unexplained)}.")
     not_known: dict[str, list[str]] = {}
     for (setup, why), of_steps in even.items():
         limits = smallest_said({step: detectable_said(ratios) for step, ratios in of_steps.items()})
@@ -371,7 +372,7 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
     most = repeats(runs)
     facts = [
         f"{servers}, {count(len(configurations), 'configuration')}",
-        f"{most} runs of each" if most > 1 else "one run of each",
+        f"{count(most, 'run') if most > 1 else 'one run'}{of_each(runs)}",
         f"{'setups' if runs['setup'].n_unique() > 1 else 'setup'} {joined(listed(runs['setup']))}",
         *clients_said(runs, rates),
     ]
@@ -410,7 +411,7 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
         if len(runs.filter(origin=origin)):
             reservations.append((what, "Not measured here."))
     if repeats(runs) == 1:
-        reservations.append(("one run of each", "The noise is unknown."))
+        reservations.append((f"one run{of_each(runs)}", "The noise is unknown."))
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
         why = "Rows, durations and memory are scaled down to this fraction of scale 1."
@@ -508,6 +509,7 @@ def strips_of(
     titled: list[tuple[str, list[StripRow]]] = []
     places_of: list[tuple[str, list[StripRow]]] = []
     in_words: list[tuple[str, list[StripRow]]] = []
+    measuring: list[StripRow] = []
     of_bases, at_last = False, set[str]()
     # The noise is that of all steps, as in the tables.
     places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
@@ -534,6 +536,7 @@ def strips_of(
             title = text if name == step and not before else capital(text)
             titled.append((f"{title}{rate}{lasted(rows)}", of_step))
             at_last |= {titled[-1][0]} if step in last else set()
+            measuring += [] if step in last else of_step
             places_of.append((f"{before}{step}{label}", of_step))
             in_words.append((f"{before}{step_text(kinds, step, '{words} ({step})')}{label}", of_step))
     if not titled:
@@ -547,13 +550,15 @@ def strips_of(
     many = len(titled) > _MOST_STRIPS
     shown = [row for _, rows in titled for row in rows]
     known = any(row.found is not None and row.found.low is not None for row in shown)
+    if known:
+        titled = [(title, [_without_noise(row) for row in rows]) for title, rows in titled]
     words_of = RATE_WORDS if figure.column == "throughput" else figure.words
     what = f"Each {'figure' if many else 'dot'}: the ratio to {whose}"
     note: str | Html = f"{what}, with its 95 % interval. {marks_said(shown)}"
     if not known:
         note = f"{what}. One run of each: the noise is unknown.{'' if many else arrows_said(shown)}"
     elif many:
-        below = html.escape(_below_one(shown, named.values()))
+        below = html.escape(_below_one(measuring, named.values()))
         note = Html(f'<p class="key">{html.escape(what)}. {coloured(palette, words_of, shown)}{below}</p>')
     if many and not bases.chain:  # columns have no room for options
         short = {labels[name]: _label(name, label, bases) for name, label in named.items()}
@@ -564,12 +569,22 @@ def strips_of(
 
 
 def _below_one(rows: Sequence[StripRow], names: Iterable[str]) -> str:
-    """How many of the ratios of each name are below 1x: none may be clear, and still nearly all of them."""
+    """How many of the ratios of each name are below 1x: none may be clear, and still nearly all of them.
+
+    They are not independent, so no test of signs can tell what such a count is worth.
+    """
     said = []
     for name in names:
         values = [row.found.value for row in rows if row.found and row.name == name]
         said += [f"{name} in {sum(value < 1 for value in values)} of {len(values)}"] if values else []
-    return f" Below 1x: {joined(said)}." if 0 < len(said) <= _MOST_COUNTED else ""
+    if not 0 < len(said) <= _MOST_COUNTED:
+        return ""
+    return f" Below 1x: {joined(said)}. This alone shows nothing: the steps of a run share its host's speed."
+
+
+def _without_noise(row: StripRow) -> StripRow:
+    """The row; where others have an interval and its ratio has none, its words say why."""
+    return replace(row, status="noise unknown") if row.found is not None and row.found.low is None else row
 
 
 def _label(name: str, label: str, bases: Bases, words: str = "") -> str:

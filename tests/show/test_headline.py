@@ -65,7 +65,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     sentences, strip = page.split('<div class="ran"')
     for part in (sentences, strip):
         assert 'href="#evidence.step_throughput"' in part, "the sentences and the strip lead to its query"
-    assert "No cost of an operation that was captured explains the difference in qr100." in page
+    assert "The costs of an operation that were captured do not explain the difference in qr100." in page
     assert "slower than" not in page, "the strip has the ratio with its interval, and the caption names it"
     monkeypatch.setattr("ibench_lib.show.headline._MOST_STRIPS", 3)
     monkeypatch.setattr("ibench_lib.show.headline._MOST_SAID", 1)
@@ -73,8 +73,9 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     assert many.count("<figure") == many.count('<figure class="heat"') == 2, "too many for strips"
     key = many[many.index("Each figure: the ratio to cy10a. <span") : many.index('<figure class="heat"')]
     assert ">faster</span>" in key and ">slower</span> Grey: may be noise." in key
-    # Of the four steps, b and c differ in the queries only: one is slower there, the other faster.
-    below = re.search(r"Below 1x: b in (\d) of 4 and c in (\d) of 4\.</p>", key)
+    # Of the two steps that measure, b and c differ in the queries only: one is slower there, the other faster.
+    alone = re.escape("This alone shows nothing: the steps of a run share its host&#x27;s speed.</p>")
+    below = re.search(rf"Below 1x: b in (\d) of 2 and c in (\d) of 2\. {alone}", key)
     assert below and int(below[1]) == int(below[2]) + 1
     assert "<summary>2 more sentences</summary>" in many and "slower than cy10a: b 0.50x [" in many
 
@@ -109,7 +110,7 @@ def test_next_to_strips_a_sentence_has_only_the_costs_of_a_difference() -> None:
     assert re.fullmatch(r"l\.i1: b and a are faster than base \(with CPU/op 0\.33x to 0\.50x\)\.", drawn[0])
     (unexplained,) = drawn[1:]
     assert unexplained == (
-        "No cost of an operation that was captured explains the difference in l.i1 (slower than base)."
+        "The costs of an operation that were captured do not explain the difference in l.i1 (slower than base)."
     )
     fitting = metrics.with_columns(cpupq=pl.when(dbms="slow").then(2 * pl.col("cpupq")).otherwise("cpupq"))
     told = headline_statements(rates, bases("base"), fitting, drawn=True)
@@ -164,6 +165,19 @@ def test_one_run_of_each_is_no_result() -> None:
     page = markup(post)
     assert '<li title="The noise is unknown.">one run of each</li>' in page and "slower" not in page
     assert "(qr100): b has 0.50x the rate of cy10a; too few runs to tell a difference from noise</p>" in page
+    assert "x, noise unknown" not in page, "what is so of all rows is said above them"
+    alone = markup(chosen(Run()))
+    assert (
+        "1 configuration; one run; setup cached" in alone and '<li title="The noise is unknown.">one run</li>' in alone
+    )
+
+
+def test_a_ratio_of_one_run_next_to_others_is_said_to_have_no_noise_known() -> None:
+    """A table that is loaded once, and measured three times."""
+    frame = frame_of("throughput", base=[100, 101, 99], a=[200, 202, 198])
+    once = frame.filter(pl.col("repeat") == pl.col("repeat").min()).with_columns(step=pl.lit("l.i0"), setup=pl.lit("x"))
+    page = str(strips_of(pl.concat([frame, once]), bases("base"), "default"))
+    assert page.count("x, noise unknown<") == 1 and "2.00x faster" in page
 
 
 def test_reservations_come_before_the_numbers() -> None:

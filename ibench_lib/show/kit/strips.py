@@ -54,6 +54,8 @@ RATE_WORDS: Words = ("faster", "slower")
 class StripRow:
     """One dbms, or one metric. `found` is None for the base itself, and where there is no ratio: `status` says why.
 
+    A ratio without an interval may have a `status`, too, which stands behind it.
+
     `better` is the direction of what is drawn, `words` say which side of 1x a clear difference is on.
     """
 
@@ -108,10 +110,10 @@ class StripRow:
 
     @property
     def verdict(self) -> str:
-        """Such as " faster", or ", slower" where the ratio alone would read as a gain; none of one run."""
+        """Such as " faster", or ", slower" where the ratio alone would read as a gain; of one run its status."""
         ratio = self.found
         if ratio is None or ratio.low is None:
-            return ""
+            return f", {self.status}" if ratio and self.status else ""
         if self.clear:
             words = self.words if self.mark else ("more", "less")
             word = words[self.mark == "bad" if self.mark else ratio.value < 1]
@@ -153,7 +155,8 @@ def heat(titled: Sequence[tuple[str, Sequence[StripRow]]], caption: str, palette
             f'<tr><th scope="row">{html.escape(title)}</th>{_heat_cells(labels, rows, palette)}</tr>'
             for title, rows in part
         )
-        title_of = f"{caption}: {part[0][0]} to {part[-1][0]}" if abreast == 2 else caption
+        numbers = " to ".join(dict.fromkeys(str(number) for number in (start + 1, start + len(part))))
+        title_of = f"{caption}, {numbers} of {len(titled)}" if abreast == 2 else caption
         figures.append(
             f'<figure class="heat" tabindex="0"><table><caption>{html.escape(title_of)}</caption>'
             f"<thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table></figure>"
@@ -196,7 +199,7 @@ def _middle_interval(rows: Iterable[StripRow]) -> str:
         return ""
     width = math.exp(median(widths))
     middle = f"{factor_text(1 / width)} to {factor_text(width)} times the ratio"
-    return f" Each figure has an interval of its own (median: {middle}), so of two ratios the larger can be grey."
+    return f" Each figure has an interval of its own (median: {middle}), so one further from 1x can be grey."
 
 
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:

@@ -86,11 +86,16 @@ def _servers(runs: pl.DataFrame) -> str:
     ])  # fmt: skip
 
 
+def of_each(runs: pl.DataFrame) -> str:
+    """Behind a number of runs: " of each", if there is more than one result."""
+    return " of each" if runs.select("setup", "dbms").n_unique() > 1 else ""
+
+
 def _runs(runs: pl.DataFrame) -> str:
     """How many of each, in which order, and when they began; or that they were not measured here."""
     most = repeats(runs)
     each = runs.group_by("setup", "dbms").len()["len"]
-    of_each = f"{'up to ' if each.n_unique() > 1 else ''}{most} of each" if most > 1 else "one of each"
+    how_many = f"{'up to ' if each.n_unique() > 1 else ''}{most} of each" if most > 1 else "one of each"
     orders = [str(order) for order in listed(runs["cell_order"])] if most > 1 else []
     # Without the seed of a shuffle.
     order = dict.fromkeys("shuffled" if name.startswith("shuffle") else name for name in orders)
@@ -98,7 +103,12 @@ def _runs(runs: pl.DataFrame) -> str:
     begun: list[datetime] = measured["origin_wall"].drop_nulls().to_list()
     others = [what for origin, what in NOT_MEASURED.items() if len(runs.filter(origin=origin))]
     return ", ".join(
-        [f"{len(runs):,}: {of_each}", *order, *others, *([_days(min(begun), max(begun))] if begun else [])]
+        [
+            f"{len(runs):,}: {how_many}" if of_each(runs) else f"{len(runs):,}",
+            *order,
+            *others,
+            *([_days(min(begun), max(begun))] if begun else []),
+        ]
     )
 
 

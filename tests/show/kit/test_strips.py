@@ -61,8 +61,8 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     steps[0] = ("<step>", [StripRow("b", status="failed")])
     first, last = map(ElementTree.fromstring, heat(steps, "Rates"))
     assert [figure.findtext(".//caption") for figure in (first, last)] == [
-        "Rates: <step> to step 1",
-        "Rates: step 2 to step 2",
+        "Rates, 1 to 2 of 3",
+        "Rates, 3 of 3",
     ]
     assert [head.text for head in first.findall(".//th[@scope='col']")] == ["b", "a"]
     rows = [[cell.text for cell in row] for row in first.findall("table/tbody/tr")]
@@ -77,7 +77,7 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     small = StripRow("a", Ratio(1.02, 1.01, 1.03, runs=9, p=0.001))
     assert legend.endswith(
         "Grey: may be noise. Each figure has an interval of its own (median: 0.76 to 1.31 times "
-        "the ratio), so of two ratios the larger can be grey."
+        "the ratio), so one further from 1x can be grey."
     )
     wide = coloured("default", RATE_WORDS, [StripRow("b", NOISY), *[StripRow("a", Ratio(1, 0.5, 2, p=0.9))] * 2])
     assert "(median: 0.50 to 2.00 times the ratio)" in wide

@@ -50,7 +50,7 @@ def test_each_fact_of_one_run_is_said() -> None:
         "Server": "mysql-9.7 (9.7.0)",
         "Configuration": "base",
         "Setup": "cached",
-        "Runs": "1: one of each, 21 Nov 2026",
+        "Runs": "1, 21 Nov 2026",
         "Load": "2 clients",
         "Step": "l.i0 (12 s)",
         "Time": "12 s in the completed steps shown",
