@@ -54,6 +54,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """Without -m, pytest runs what `make test` does, of a named file the long tests too, and a named test always."""
     if not config.option.markexpr:
         config.option.markexpr = run_tests.marks_of(config.args)
+    config.pluginmanager.register(Failures(config))
+
+
+class Failures:
+    """Says at once which test failed and where: a run that is cut off says nothing at its end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")  # several processes have one together
+        if report.failed and terminal is not None:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            terminal.ensure_newline()
+            terminal.write_line(f"FAILED {report.nodeid} ({report.when}): {crash or report.longreprtext}")
 
 
 # A test that uses one of these fixtures, directly or not, has the mark.
@@ -74,7 +89,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test of `make test-quick` asks no lake."""
+    """A test of `make test-quick` asks no lake. A long one does not begin when the time for them is over."""
+    if run_tests.is_left_out(set(item.keywords)):
+        pytest.skip(f"no time left for {item.nodeid}")
     shared.quick_test = None if any(map(item.get_closest_marker, run_tests.NOT_QUICK)) else item.nodeid
 
 

@@ -8,6 +8,9 @@
             origin/main
     builds  every server build, fetched from its registry (`make test-builds`)
 
+IBENCH_TESTS_UNTIL, a time in seconds since 1970, ends a run that is cut off somewhere: after it no test begins that is
+`long` or of builds, other than those that measure time. Each is skipped by its name.
+
 pytest's own output goes through as it is. If `quick` takes more than a minute, its slowest tests are listed: those that
 are always among them belong to `rest`, by the mark `slow`. At the end one line sums up the parts. The exit code is that
 of the first part that failed, by pytest's numbers: 1 for failed tests, 2 where pytest was interrupted, which ends the
@@ -34,6 +37,8 @@ INTERRUPTED = 2
 NO_TESTS = 5
 
 NOT_QUICK = ("server", "browser", "lake", "slow", "long", "timing", "registries")
+LONG = ("long", "registries")
+UNTIL = "IBENCH_TESTS_UNTIL"
 QUICK = "not (server or browser or lake or slow)"
 # They wait for real servers, so two of them at a time would leave the cores of a small machine idle.
 TOGETHER = ("-n", "4", "--dist", "worksteal")
@@ -73,6 +78,13 @@ PARTS: dict[str, list[Part]] = {
     "changed": parts("tests that the change can reach", "not registries"),
     "builds": [Part("tests of builds, four at a time", "registries", TOGETHER)],
 }
+
+
+def is_left_out(keywords: set[str]) -> bool:
+    """Whether a test with these marks is to be skipped because the time for it is over."""
+    until = os.environ.get(UNTIL)
+    may_be = not keywords.isdisjoint(LONG) and "timing" not in keywords
+    return until is not None and may_be and time.time() > float(until)
 
 
 def marks_of(arguments: list[str]) -> str:
