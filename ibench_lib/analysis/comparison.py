@@ -75,6 +75,11 @@ class Comparison:
         return Difference(*(self.b_rows[0][name] for name in ("log_ratio", "log_se", "log_df", "log_own_df")))
 
     @property
+    def at_target(self) -> bool:
+        """Whether a target rate is all that both sides could reach, and each of their runs did."""
+        return all(rows and all(row.get("at_target") for row in rows) for rows in (self.a_rows, self.b_rows))
+
+    @property
     def detectable(self) -> float | None:
         """The logarithm of a ratio that would be called a difference; None where the noise is not known."""
         return None if self.difference is None else self.difference.detectable(self.level, math.log(BETTER))

@@ -115,7 +115,7 @@ def pair_finding(chosen: Pair, titled: Sequence[tuple[str, Sequence[StripRow]]],
 
 def _row(one: Comparison) -> StripRow:
     row = StripRow(one.label, one.ratio, "", one.metric.better)
-    return replace(row, words=RATE_WORDS) if one.metric.group == "rate" else row
+    return replace(row, words=RATE_WORDS, at_target=one.at_target) if one.metric.group == "rate" else row
 
 
 def _main(of_step: list[Comparison], of_responses: list[Comparison]) -> list[Comparison]:

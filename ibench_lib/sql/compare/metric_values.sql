@@ -7,6 +7,7 @@
 -- host, its devices and the server's process cover; under 0.95, means and costs are NULL.
 -- `unsent_share`: of responses with the timing intended, as in `response_time_histogram`.
 -- `statistics_lag`: the server's statistics of its tables were not up to date, so table_data and table_index are NULL.
+-- `at_target`: of a rate: whether its operations had a target rate, and the run reached each of its targets.
 -- `compared`: whether the step's throughput is a result (a warm-up's is none). `reason`: why the response time was not
 -- recorded, NULL if it was.
 --
@@ -23,7 +24,8 @@ WITH sized AS (
     QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(device) DESC, device) = 1
 ), step_row AS (
     SELECT t.*, r.* EXCLUDE (setup, dbms, dbms_position, repeat, run_status, step, kind, step_status),
-           k.benchmark, k.counts, k.equal_work, k.of_existing_rows, has_rates(k.benchmark) AS has_rates,
+           k.benchmark, k.counts, k.paced AS paced_families, k.equal_work, k.of_existing_rows,
+           has_rates(k.benchmark) AS has_rates,
            f.diff_s, f.pct, q.rate_p50, q.rate_p99, z.* EXCLUDE (run_id, step_id), d.* EXCLUDE (run_id, step_id)
     FROM questions.step_throughput($runs, $steps) t
     JOIN run_steps k USING (run_id, step_id)
@@ -35,6 +37,8 @@ WITH sized AS (
 ), of_steps AS (
     -- What is in the lists is declared in ibench_lib/metrics.py.
     SELECT run_id, step_id, unnest(metrics_of_step(step_row)) AS metric FROM step_row
+), rates AS (
+    SELECT metric, list(family) AS families FROM rate_metrics GROUP BY metric
 ), operation_row AS (
     SELECT *, min(responses) FILTER (step_status = 'complete')
                   OVER (PARTITION BY setup, step_id, operation, timing) AS fewest
@@ -57,6 +61,8 @@ WITH sized AS (
 SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
     s.client_bound, s.sla_failed, s.covered, s.statistics_lag, k.operation, k.timing, k.metric, k.value, k.operation_position,
-    k.unsent_share, s.compared, CASE WHEN k.value IS NULL THEN k.reason END AS reason
-FROM known k JOIN step_row s USING (run_id, step_id)
+    k.unsent_share, s.compared,
+    coalesce(s.target_per_s IS NOT NULL AND NOT s.sla_failed AND list_has_any(s.paced_families, r.families), false) AS at_target,
+    CASE WHEN k.value IS NULL THEN k.reason END AS reason
+FROM known k JOIN step_row s USING (run_id, step_id) LEFT JOIN rates r ON r.metric = k.metric
 ORDER BY s.step_id, s.setup, k.operation NULLS FIRST, k.timing DESC, k.metric, s.dbms_position, s.repeat

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -54,8 +55,17 @@ def test_what_is_faster_and_what_differs_with_it_is_said_and_drawn() -> None:
     drawn = dict(re.findall(f"{caption}(.*?)</figure>", markup))
     assert '<span class="code"> qr100</span>, in 5 s</figcaption>' in markup, "a hiccup would be a large part of it"
     assert '<span class="code"> l.i1</span></figcaption>' in markup
+    assert re.search(r"inserts/s.*1.00x, both at their target.*queries/s.*0.50x, slower", drawn["qr100"], re.DOTALL)
+    assert "at their target" not in drawn["l.i1"], "it has none"
     assert "queries/s" in drawn["qr100"] and "history list length" in drawn["l.i1"]
     assert re.search(r"history list length: \d+\.\d\dx", drawn["l.i1"]) and " worse" in drawn["l.i1"], "lower is better"
+
+
+@pytest.mark.slow
+def test_a_side_that_missed_its_target_is_not_at_it() -> None:
+    slower = [replace(run, background_rows=400) for run in side("b", 10, 5000, 300)]
+    assert "at their target" in screen(chosen(*side("a", 0, 5000, 300), *side("b", 10, 5000, 300)))
+    assert "at their target" not in screen(chosen(*side("a", 0, 5000, 300), *slower))
 
 
 @pytest.mark.slow
