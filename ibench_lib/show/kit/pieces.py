@@ -108,11 +108,13 @@ class Strip:
     def markup(self) -> str:
         """A figure: its title, and a table of the rows. It is as wide as there is room; its text keeps its size."""
         lines = "".join(
-            f'<line class="{"one" if text == ONE else "tick"}" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="{_ROW_PX}"/>'
+            f'<line class="{"one" if text == ONE else "tick"}" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="100%"/>'
             for x, text in self.ticks
         )
+        # As high as its row, which the lines of a long label make higher.
+        grid = f'<svg class="grid" width="100%" height="100%" aria-hidden="true">{lines}</svg>'
         ticks = "".join(f'<text class="tick" x="{x:.2f}%" y="12">{text}</text>' for x, text in self.ticks)
-        body = "".join(self._drawn(row, lines) for row in self.rows)
+        body = "".join(self._drawn(row, grid) for row in self.rows)
         caption = named(self.caption, end=",")
         return (
             f'<figure class="strip"><figcaption>{caption}</figcaption>'
@@ -121,9 +123,9 @@ class Strip:
             f"{body}</tbody></table></figure>"
         )
 
-    def _drawn(self, row: Row, lines: str) -> str:
+    def _drawn(self, row: Row, grid: str) -> str:
         colour, middle = theme.paint(row.colour), _ROW_PX // 2
-        shapes = [lines]
+        shapes = []
         if row.interval:
             low, high = row.interval
             line = f'x1="{low:.2f}%" x2="{high:.2f}%" y1="{middle}" y2="{middle}"'
@@ -135,7 +137,7 @@ class Strip:
         kind = "figure clear" if row.clear else "figure"
         return (
             f'<tr title="{html.escape(row.said)}"><th scope="row">{named(row.label)}</th>'
-            f'{_plot("".join(shapes), _ROW_PX)}<td class="{kind}" style="color: {colour}">'
+            f'{_plot("".join(shapes), _ROW_PX, grid)}<td class="{kind}" style="color: {colour}">'
             f'{html.escape(row.figure)}</td><td class="between">{html.escape(row.between)}</td></tr>'
         )
 
@@ -147,9 +149,9 @@ _ROW_PX, _AXIS_PX = 20, 16
 _COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share in (30, 33, 22, 15)), "</colgroup>"))
 
 
-def _plot(shapes: str, height: int) -> str:
+def _plot(shapes: str, height: int, behind: str = "") -> str:
     svg = f'<svg width="100%" height="{height}" overflow="visible" aria-hidden="true">{shapes}</svg>'
-    return f'<td class="along">{svg}</td>'
+    return f'<td class="along">{behind}{svg}</td>'
 
 
 def _arrow(arrow: Beyond, colour: str, middle: int) -> str:
