@@ -54,7 +54,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     page = markup(post)
     assert "system, 3 configurations; 3 runs of each; setup cached; 2 clients." in page
     shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
-    assert "setup cached; 2 clients with 16 connections." in markup(shared)
+    assert "setup cached; 2 clients with 16 connections in all." in markup(shared)
     assert page.count("<figure") == 4 and page.count("x, slower</td>") == 1 and "faster</td>" not in page
     assert re.search(r'<p class="finding">Range queries \(qr100\): 0\.50x, slower with b than with cy10a</p>', page)
     assert (
@@ -187,7 +187,7 @@ def test_reservations_come_before_the_numbers() -> None:
     )
     badges = re.findall(r"<li title=[^>]*>([^<]*)</li>", markup(post))
     assert badges == [
-        "1 of 3 runs not complete", "one run of each", "sizes and times scaled to 1/500",
+        "1 of 3 runs not complete", "one run of each", "rows, seconds and memory: 1/500 of full scale",
         "warnings in 1 of 3 runs: swap",
         "client-bound: qr100", "target rate missed: qr100",
     ]  # fmt: skip

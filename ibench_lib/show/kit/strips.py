@@ -199,7 +199,7 @@ def _middle_interval(rows: Iterable[StripRow]) -> str:
         return ""
     width = math.exp(median(widths))
     middle = f"{factor_text(1 / width)} to {factor_text(width)} times the ratio"
-    return f" Each figure has an interval of its own (median: {middle}), so one further from 1x can be grey."
+    return f" Each figure has a 95 % interval of its own (median: {middle}), so one further from 1x can be grey."
 
 
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:
@@ -259,9 +259,19 @@ def _places(titles: Sequence[str]) -> str:
     return f"{parts[0][2]} in {listed_places([place for place, _, _ in parts])}"
 
 
+def _codes_together(titles: Sequence[str]) -> list[str]:
+    """Titles of which some have the same words: `inserts (l.i1)` and `inserts (l.i2)` are `inserts (l.i1 and l.i2)`."""
+    codes: dict[str, list[str]] = {}
+    for title in titles:
+        words, bracket, code = title.rpartition(" (")
+        codes.setdefault(words if bracket and code.endswith(")") else title, []).append(code.removesuffix(")"))
+    return [title if title in titles else f"{title} ({joined(found)})" for title, found in codes.items()]
+
+
 def listed_places(names: Sequence[str]) -> str:
     """All of a few names; of many the first, and how many more there are."""
-    return joined(names) if len(names) <= MOST_NAMED else shortened(names, ", ")
+    together = _codes_together(names)
+    return joined(together) if len(together) <= MOST_NAMED else shortened(together, ", ")
 
 
 def _reach(ratios: Iterable[Ratio]) -> str:

@@ -34,7 +34,7 @@ def what_was_run(runs: pl.DataFrame, rates: pl.DataFrame, hosts: pl.DataFrame, g
 
 
 def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
-    """Such as 2 clients, or 2 clients with 1, 4 and 16 connections where a client has several in a step of a kind.
+    """Such as 2 clients, or 2 clients with 4 and 16 connections in all where a client has several in a step of a kind.
 
     Those of the results of complete steps count (`step_throughput`). None if no run says how many clients it has.
     """
@@ -47,7 +47,8 @@ def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
     several = sorted(set(most.join(shared, on="kind", how="semi")["connections"]))
     text = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
     if several:
-        text += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"
+        in_all = " in all" if clients[-1] > 1 else ""
+        text += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}{in_all}"
     return [text]
 
 

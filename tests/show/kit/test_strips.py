@@ -76,7 +76,7 @@ def test_a_heat_map_has_a_row_for_each_step_and_colours_what_is_clear() -> None:
     legend = coloured("default", RATE_WORDS, [StripRow("b", NOISY)])
     small = StripRow("a", Ratio(1.02, 1.01, 1.03, runs=9, p=0.001))
     assert legend.endswith(
-        "Grey: may be noise. Each figure has an interval of its own (median: 0.76 to 1.31 times "
+        "Grey: may be noise. Each figure has a 95 % interval of its own (median: 0.76 to 1.31 times "
         "the ratio), so one further from 1x can be grey."
     )
     wide = coloured("default", RATE_WORDS, [StripRow("b", NOISY), *[StripRow("a", Ratio(1, 0.5, 2, p=0.9))] * 2])
@@ -237,3 +237,9 @@ def test_a_finding_does_not_rank_two_names_of_one_server() -> None:
 def test_a_finding_begins_with_a_capital_unless_with_a_code() -> None:
     assert begun("range queries (qr100): 2x", ["io", "qr100"]) == "Range queries (qr100): 2x"
     assert begun("qr100: 2x", ["io", "qr100"]) == "qr100: 2x" and begun("io, qr100: 2x", ["io"]) == "io, qr100: 2x"
+
+
+def test_steps_that_are_called_alike_are_named_once_with_their_codes() -> None:
+    none = [StripRow("b", NOISY)]
+    said = finding([(title, none) for title in ("inserts (l.i1), gap", "inserts (l.i2), gap", "queries, gap")])
+    assert said.startswith("gap in inserts (l.i1 and l.i2) and queries: no difference found")
