@@ -21,6 +21,14 @@ def test_links_emphasis_code_and_lists_are_formatted() -> None:
     assert prose([]) == ""
 
 
+def test_a_line_does_not_end_between_a_number_and_its_unit() -> None:
+    text = "from 12 to 15 s, 2.9 % (95 % interval), 8 MB; 2 servers, 3 sets, `5 s`"
+    found = prose(text)
+    assert re.findall(r"\w+\xa0\S+", found) == ["15\xa0s,", "9\xa0%", "95\xa0%", "8\xa0MB;"]
+    assert "<code>5 s</code>" in found
+    assert plain(text) == text.replace("`", "")
+
+
 def test_names_with_underscores_stay_as_they_are() -> None:
     assert prose("innodb_max_purge_lag, 2 * 3 * 4 and <build>.<config>") == (
         "<p>innodb_max_purge_lag, 2 * 3 * 4 and &lt;build&gt;.&lt;config&gt;</p>"
