@@ -205,7 +205,7 @@ def _middle_interval(rows: Iterable[StripRow]) -> str:
 def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = _FINDING) -> str:
     """What strips show in one sentence: the largest clear gain, the largest clear loss; or that there is neither.
 
-    Such as: qr100: 8.00x to 8.60x faster with a21 and a20 than with base, 2.10x with a13; l.i1: 0.82x, slower with a10,
+    Such as: qr100: 8.60x to 8.00x faster with a21 and a20 than with base, 2.10x with a13; l.i1: 0.82x, slower with a10,
     but 1.50x faster with a20. Rows whose intervals overlap with that of the largest are named with it; those with
     another base are in the picture alone. `pattern` is what stands behind a title.
     """
@@ -308,9 +308,9 @@ def _name(row: StripRow) -> str:
 
 
 def _range(rows: Sequence[StripRow]) -> str:
-    """Their ratios, from the lowest to the highest."""
+    """The ratios of the first and the last: of rows in the order of their size, in which sentences name them."""
     values = [row.found.value for row in rows if row.found]
-    return " to ".join(dict.fromkeys(f"{factor_text(end)}x" for end in (min(values), max(values))))
+    return " to ".join(dict.fromkeys(f"{factor_text(end)}x" for end in (values[0], values[-1])))
 
 
 def _names(rows: Sequence[StripRow]) -> str:

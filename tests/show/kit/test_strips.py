@@ -152,7 +152,7 @@ def test_the_finding_is_the_largest_gain_and_the_largest_loss() -> None:
     read = ("qr100", [StripRow("a20", Ratio(8.0, 6.5, 9.9, 3, p=0.001), words=RATE_WORDS),
                       StripRow("a21", faster, words=RATE_WORDS, name="mysql.a21"), StripRow("a10", NOISY)])  # fmt: skip
     assert finding([load, read]) == (
-        "qr100: 8.00x to 8.60x faster with mysql.a21 and a20; l.i1: 0.82x, slower with a13, but 1.50x faster with a20"
+        "qr100: 8.60x to 8.00x faster with mysql.a21 and a20; l.i1: 0.82x, slower with a13, but 1.50x faster with a20"
     ), "their intervals overlap, so nobody knows which of them is faster"
     assert finding([load], "{names} {figure}") == "l.i1: a20 1.50x faster; l.i1: a13 0.82x, slower"
     titled = [("Inserts (l.i1)", [StripRow("a", faster)]), ("inserts (l.i2)", [StripRow("a", slow)])]
