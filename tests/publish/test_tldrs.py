@@ -150,6 +150,7 @@ def test_purge_lag_and_fairness(posts: dict[str, Any], lake: duckdb.DuckDBPyConn
         lake,
         "Without a limit on purge lag the history list grows to 10,093 entries (base, median at the end of l.i1)",
         "with a limit it stays short, 6 with the strictest (a13) and 818 with the most generous (a21)",
+        "Each run without a limit ends with more than four times the entries of any run with one",
     )
     limited = {"mysql-9.7." + name for name in ("a13", "a20", "a21", "a22")}
     ends = post.ask("purge_lag_at_step_end").filter(step="l.i1")
@@ -276,6 +277,7 @@ def test_tpcc_waves(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> N
         posts["sample-tpcc-waves"], lake, "**capped** (innodb_flush_sync=OFF) does not: it flushes about 400 pages/s",
         "The base, orig, flushes faster than its I/O capacity when a checkpoint is due",
     )  # fmt: skip
+    of_post(posts["sample-tpcc-waves-stability"], lake, "(innodb_flush_sync=OFF; orig, the base, has ON)")
     changed = post.ask("config_diff").filter(dbms="mysql-9.7.capped")
     assert changed.select("option", "value").rows() == [("innodb_flush_sync", "OFF")]
     sync = ib.sql(
