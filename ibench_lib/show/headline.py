@@ -68,7 +68,7 @@ _MOST_STRIPS = 8
 _MOST_SAID = 5
 _WITH = " (with "
 _NO_COST = "No cost of an operation was captured that could explain"
-_OTHER_COSTS = "The costs of an operation that were captured do not explain"
+_OTHER_COSTS = "The costs of an operation that were captured do not show the cause of"
 _INDENT = "\u2003"
 
 

@@ -65,7 +65,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     sentences, strip = page.split('<div class="ran"')
     for part in (sentences, strip):
         assert 'href="#evidence.step_throughput"' in part, "the sentences and the strip lead to its query"
-    assert "The costs of an operation that were captured do not explain the difference in qr100." in page
+    assert "The costs of an operation that were captured do not show the cause of the difference in qr100." in page
     assert "slower than" not in page, "the strip has the ratio with its interval, and the caption names it"
     monkeypatch.setattr("ibench_lib.show.headline._MOST_STRIPS", 3)
     monkeypatch.setattr("ibench_lib.show.headline._MOST_SAID", 1)
@@ -110,7 +110,8 @@ def test_next_to_strips_a_sentence_has_only_the_costs_of_a_difference() -> None:
     assert re.fullmatch(r"l\.i1: b and a are faster than base \(with CPU/op 0\.33x to 0\.50x\)\.", drawn[0])
     (unexplained,) = drawn[1:]
     assert unexplained == (
-        "The costs of an operation that were captured do not explain the difference in l.i1 (slower than base)."
+        "The costs of an operation that were captured do not show the cause of the difference in l.i1 "
+        "(slower than base)."
     )
     fitting = metrics.with_columns(cpupq=pl.when(dbms="slow").then(2 * pl.col("cpupq")).otherwise("cpupq"))
     told = headline_statements(rates, bases("base"), fitting, drawn=True)
