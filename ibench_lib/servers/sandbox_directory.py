@@ -32,6 +32,10 @@ FILES_MARKER = ".ibench-sandbox-files"
 """Of a folder that a sandbox has on another disk."""
 
 _PREFIX = "ibench-"
+_SOCKET_PREFIX = f"{_PREFIX}s-"
+"""Not that of scratch directories: an empty one without a marker is removed when it is a minute old (`sweep_scratch`),
+and a server may take longer until it makes its socket."""
+
 _LETTERS = string.ascii_lowercase + string.digits
 _LONG = 70
 """A folder whose path has so many bytes is too deep for a socket: some servers name theirs at some length."""
@@ -64,7 +68,7 @@ class Claim:
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
         own = tempfile.gettempdir()
         letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
-        self.socket_dir = Path(own if len(os.fsencode(own)) < _LONG else "/tmp", _PREFIX + letters)
+        self.socket_dir = Path(own if len(os.fsencode(own)) < _LONG else "/tmp", _SOCKET_PREFIX + letters)
         named = list(zip(map(str, self.elsewhere), self._devices, strict=True))
         self._lock = _write_marker(directory, self.socket_dir, named)
         self._has_socket_dir = False

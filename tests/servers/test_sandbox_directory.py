@@ -6,10 +6,12 @@ import json
 import os
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from ibench_lib.base import scratch
 from ibench_lib.errors import HostUnfit, ServerStartDisturbed
 from ibench_lib.servers.sandbox_directory import FILES_MARKER, MARKER, Claim, sweep
 
@@ -24,6 +26,18 @@ def test_a_claim_holds_until_it_is_released(tmp_path: Path) -> None:
     claim.release()
     assert not box.exists() and not claim.socket_dir.exists()
     Claim(box).release()
+
+
+def test_the_folder_for_the_socket_stays_however_long_a_server_takes_to_start(
+    open_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a socket it is empty, as is a scratch directory whose maker was killed before it could mark it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(open_path))
+    monkeypatch.setattr(scratch, "YOUNG_S", -1.0)
+    claim, left = Claim(open_path / "box"), Path(tempfile.mkdtemp(prefix=scratch.PREFIX))
+    assert claim.socket_dir.parent == left.parent == open_path
+    assert scratch.sweep_scratch() == [left] and claim.socket_dir.is_dir()
+    claim.release()
 
 
 def test_folders_on_other_disks_are_private_and_go_with_the_sandbox(tmp_path: Path) -> None:
