@@ -64,6 +64,7 @@ class Failures:
         self.config = config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Print a line with the test, its part (setup, call or teardown), the file and the error."""
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")  # several processes have one together
         if report.failed and terminal is not None:
             crash = getattr(report.longrepr, "reprcrash", None)

@@ -414,9 +414,7 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
         reservations.append((f"one run{of_each(runs)}", "The noise is unknown."))
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
-        why = (
-            "Rows, durations and memory are scaled down to this fraction of scale 1, the benchmark as it is published."
-        )
+        why = "Rows, durations and memory are scaled down to this fraction of scale 1."
         reservations.append((f"rows, seconds and memory: {joined(scales)} of full scale", why))
     warned = runs_warned(runs)
     if warned:

@@ -117,7 +117,8 @@ def _rows(found: Explanation) -> list[StripRow]:
 def _strip(rows: Sequence[StripRow], palette: str) -> Html:
     if not rows:
         return Html()
-    note = f"Each dot: B / A, with its 95 % interval. Rate = CPU in use / CPU per operation. {marks_said(rows)}"
+    interval = ", with its 95 % interval" if any(row.found and row.found.low is not None for row in rows) else ""
+    note = f"Each dot: B / A{interval}. Rate = CPU in use / CPU per operation. {marks_said(rows)}"
     return below_each_other(strips([("B relative to A", rows)], palette), note)
 
 

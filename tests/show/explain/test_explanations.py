@@ -46,6 +46,14 @@ def test_the_first_screen_says_steps_in_words_and_what_became_of_the_rate() -> N
     changed = replace(found, each=(replace(first, rate=(rate, *first.rate[1:])), *others))
     (said,) = re.findall('<p class="finding">([^<]*)<', ib.explained(changed).markup)
     assert re.fullmatch(r"Inserts in key order \(l\.i0\): inserts/s 1\.\d+x faster with b than with cy10a", said)
+    key = "Each dot: B / A, with its 95 % interval. Rate ="
+    alone = tuple(replace(term, difference=None) for term in first.rate)
+    unknown = ib.explained(replace(found, each=(replace(first, rate=alone), *others))).markup
+    assert (
+        key in page
+        and "Each dot: B / A. Rate =" in unknown
+        and "95 % interval" not in unknown.partition("</figure>")[0]
+    )
     without = replace(found, each=(replace(first, rate=()), *others))
     assert 'class="finding"' not in ib.explained(without).markup, "no CPU, so no picture and no finding"
 
