@@ -25,7 +25,7 @@ MASKED = "<masked>"
 """In place of a value of others that may tell any of these: nobody has said what it tells."""
 _TMP = "<tmp>"
 # Folders that we make there, with names that differ from run to run.
-_OURS_IN_TMP = r"(?:/(?:ibench-(?:capture-)?|tmp)\w{8})?"
+_OURS_IN_TMP = r"(?:/(?:ibench-(?:s-|capture-)?|tmp)\w{8})?"
 _FIRST_ACCOUNT_OF_A_PERSON = 1000
 # Made of the network card's address: MariaDB's server_uid, and server_uuid as a UUID of version 1.
 _OF_THE_CARD = (

@@ -46,6 +46,7 @@ MASK = Mask(PLACES, {"bobsbox": "<host>", "bobsbox.example.org": "<host>", "10.0
         ("file:///home/bob/x", "file://<home>/x"),
         ("/home/bobby/x /scratch/bob/x", "/home/bobby/x /scratch/<user>/x"),
         ("/tmp/ibench-wc2g61jd/s /tmp/tmpab_12345/my.cnf /tmp/mine", "<tmp>/s <tmp>/my.cnf <tmp>/mine"),
+        ("/tmp/ibench-s-wc2g61jd/s /tmp/ibench-s-mine/s", "<tmp>/s <tmp>/ibench-s-mine/s"),
         ("/var/tmp ./tmp x/usr/lib a.usr/b", "/var/tmp ./tmp x/usr/lib a.usr/b"),
         ("/usr/sbin/mariadbd: ready, /usrlocal", "<basedir>/sbin/mariadbd: ready, /usrlocal"),
         ("bob on bobsbox: bobsbox-slow.log, bobsboxes", "bob on <host>: <host>-slow.log, bobsboxes"),

@@ -93,7 +93,7 @@ def test_no_socket_is_made_in_a_planted_folder_which_stays(
     letters = os.urandom(4).hex()
     again = iter(letters)
     monkeypatch.setattr(sandbox_directory.secrets, "choice", lambda _letters: next(again))
-    socket_dir = Path(tempfile.gettempdir()) / f"ibench-{letters}"
+    socket_dir = Path(tempfile.gettempdir()) / f"{sandbox_directory._SOCKET_PREFIX}{letters}"
     planted(kind, socket_dir, tmp_path / "victim")
     before = socket_dir.lstat()
     try:
