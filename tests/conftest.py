@@ -68,8 +68,8 @@ class Failures:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")  # several processes have one together
         if report.failed and terminal is not None:
             crash = getattr(report.longrepr, "reprcrash", None)
-            terminal.ensure_newline()
-            terminal.write_line(f"FAILED {report.nodeid} ({report.when}): {crash or report.longreprtext}")
+            terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}): {crash or report.longreprtext}")
+            terminal.flush()  # a pipe would keep it until there is more
 
 
 # A test that uses one of these fixtures, directly or not, has the mark.

@@ -82,9 +82,16 @@ PARTS: dict[str, list[Part]] = {
 
 def is_left_out(keywords: set[str]) -> bool:
     """Whether a test with these marks is to be skipped because the time for it is over."""
-    until = os.environ.get(UNTIL)
     may_be = not keywords.isdisjoint(LONG) and "timing" not in keywords
-    return until is not None and may_be and time.time() > float(until)
+    return may_be and time.time() > _until()
+
+
+def _until() -> float:
+    text = os.environ.get(UNTIL, "inf")
+    try:
+        return float(text)
+    except ValueError:
+        raise SystemExit(f"{UNTIL} is {text!r}, which is no time in seconds since 1970: correct or unset it") from None
 
 
 def marks_of(arguments: list[str]) -> str:
@@ -96,6 +103,7 @@ def marks_of(arguments: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    _until()  # before tests fail for what is wrong with it
     which = arguments.pop(0) if arguments and arguments[0] in PARTS else "test"
     if which == "changed":
         reached = reached_tests(changed_files(os.environ.get("BASE") or "origin/main"))

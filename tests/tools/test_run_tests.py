@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tools.run_tests import UNTIL, is_left_out, slowest
+from tests.places import ROOT
+from tools.run_tests import UNTIL, is_left_out, main, slowest
 
 
 def test_the_slowest_tests_of_a_report_are_listed_first(tmp_path: Path) -> None:
@@ -37,3 +41,41 @@ def test_after_its_time_no_long_test_begins(
     if until is not None:
         monkeypatch.setenv(UNTIL, until)
     assert is_left_out(keywords) == left_out
+
+
+def test_a_time_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(UNTIL, "noon")
+    with pytest.raises(SystemExit, match=f"{UNTIL} is 'noon'"):
+        main(["quick"])
+
+
+TESTS = """
+import time
+from pathlib import Path
+
+def test_fails():
+    assert 1 == 2
+
+def test_ends_when_it_may():
+    end = time.monotonic() + 60
+    while not Path(__file__).with_name("go").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [(), ("-n", "1")])
+def test_a_failed_test_is_named_while_others_still_run(processes: tuple[str, ...], tmp_path: Path) -> None:
+    """A run that is cut off has no summary: what failed stands in what it printed until then."""
+    (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_configure")
+    (tmp_path / "test_two.py").write_text(TESTS)
+    options = ["-q", "-p", "no:cacheprovider", *processes]
+    command = [sys.executable, "-m", "pytest", *options, str(tmp_path / "test_two.py")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+        assert run.stdout is not None
+        named = next(line for line in run.stdout if line.startswith("FAILED"))
+        (tmp_path / "go").touch()
+        rest = run.stdout.read()
+    assert re.search(r"test_two.py::test_fails \(call\): \S+test_two.py:6: assert 1 == 2", named)
+    assert "1 failed, 1 passed" in rest
