@@ -471,7 +471,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     for notebook in ("insert_benchmark", "mvcc_gc"):
         path = ROOT / "papermill_params" / notebook / "sample.yml"
         said = " ".join(path.read_text(encoding="utf-8").split())
-        assert f"**{apart.value:.0f}x slower** (95 % interval {apart.low:.0f}x to {apart.high:.0f}x)" in said
+        assert f"**{apart.value:.0f}x** as long (95 % interval {apart.low:.0f}x to {apart.high:.0f}x)" in said
         assert named[path]["runs"] == "sample/innodb_purge_lag_sample"
 
 

@@ -14,7 +14,7 @@ import mistune
 _TAGS = frozenset({"a", "blockquote", "br", "code", "em", "li", "ol", "p", "pre", "strong", "ul"})
 _SCHEMES = frozenset({"http", "https"})
 _TAG = re.compile(r"<[^>]*>")
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|us|ms|s|min|h|KB|MB|GB|KiB|MiB|GiB)(?!\w))")
+_HELD_TOGETHER = re.compile(r"(?<=\d) (?=(?:%|us|ms|s|min|h|KB|MB|GB|KiB|MiB|GiB)(?!\w))|(?<=\d,) (?=[\d./]+\])")
 _LONE_PARAGRAPH = re.compile(r"<p>((?:(?!</?p>).)*)</p>\s*", re.DOTALL)
 
 
@@ -57,8 +57,8 @@ class _Renderer(mistune.HTMLRenderer):
         self._page = page
 
     def text(self, text: str) -> str:
-        # No line ends between a number and its unit.
-        return str(super().text(_BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)))
+        # No line ends between a number and its unit, or within an interval.
+        return str(super().text(_HELD_TOGETHER.sub("\N{NO-BREAK SPACE}", text)))
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
         address = _address(url, self._page)

@@ -21,10 +21,10 @@ def test_links_emphasis_code_and_lists_are_formatted() -> None:
     assert prose([]) == ""
 
 
-def test_a_line_does_not_end_between_a_number_and_its_unit() -> None:
-    text = "from 12 to 15 s, 2.9 % (95 % interval), 8 MB; 2 servers, 3 sets, `5 s`"
+def test_a_line_does_not_end_within_a_figure() -> None:
+    text = "from 12 to 15 s, 2.9 % (95 % interval), 8 MB; 2 servers, 3 sets, `5 s`, 0.78x [0.66, 0.92], 1, 2 [3, or 4]"
     found = prose(text)
-    assert re.findall(r"\w+\xa0\S+", found) == ["15\xa0s,", "9\xa0%", "95\xa0%", "8\xa0MB;"]
+    assert re.findall(r"[\w,]+\xa0\S+", found) == ["15\xa0s,", "9\xa0%", "95\xa0%", "8\xa0MB;", "66,\xa00.92],"]
     assert "<code>5 s</code>" in found
     assert plain(text) == text.replace("`", "")
 
