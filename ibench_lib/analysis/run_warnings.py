@@ -12,6 +12,9 @@ from ibench_lib.base.wording import MOST_NAMED, count, shortened
 # Not the digits of a name, such as a step's: t16, l.i1, 10x.
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*(?!\w)")
 
+# What a configuration that the server does not follow is warned of (`ibench_lib.configs.meaning`).
+_ASKED = re.compile(r"asked .*, the server uses ")
+
 # What `busy_hosts` says of a step.
 _TAKEN = re.compile(r"other processes used |the hypervisor kept ")
 
@@ -36,6 +39,8 @@ class KindOfWarning:
     def subject(self) -> str:
         """What it is about, in a few words: such as an option, or a busy host."""
         first, colon, rest = self.texts[0].partition(": ")
+        if colon and _ASKED.match(rest):
+            return f"{first} is not as asked"
         return "a busy host" if colon and _TAKEN.match(rest) else first
 
     def __str__(self) -> str:

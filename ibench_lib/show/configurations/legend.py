@@ -13,8 +13,8 @@ from ibench_lib.show.kit.table_cells import setting_text
 
 _MOST_NAMES = 8
 
-_MOST_LETTERS = 40
-"""Of what is said of a configuration next to its name."""
+_MOST_LETTERS, _MOST_IN_ALL = 40, 64
+"""Of an option that is named next to a configuration's name, and of all of them."""
 
 
 def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
@@ -52,7 +52,7 @@ def legend(config_diff: pl.DataFrame, bases: Bases) -> str:
 def option_words(config_diff: pl.DataFrame, bases: Bases) -> dict[str, str]:
     """By configuration what tells it from the others: the options that it changes, first those that the fewest change.
 
-    Such as `max_purge_lag 100, purge_threads 8 and 1 more`: as many as there is room for (`config_diff`), without the
+    Such as `max_purge_lag 100, purge_threads 8 and 2 more`: as many as there is room for (`config_diff`), without the
     first word if it is that of all options. Left out are configurations of which that is not the same in all setups,
     or whose first option is too long for a label.
     """
@@ -71,7 +71,7 @@ def option_words(config_diff: pl.DataFrame, bases: Bases) -> dict[str, str]:
         ]
         shown = changes[:1]
         for change in changes[1:]:
-            shown += [change] * (len(", ".join([*shown, change])) <= _MOST_LETTERS)
+            shown += [change] * (len(", ".join([*shown, change])) <= _MOST_IN_ALL)
         more = f" and {len(changes) - len(shown)} more" if len(shown) < len(changes) else ""
         found.setdefault(str(name), set()).add(", ".join(shown) + more)
     words = {name: said.pop() for name, said in found.items() if len(said) == 1}

@@ -35,8 +35,8 @@ def same_server_statements(same_servers: pl.DataFrame) -> list[str]:
         alike = [f"{names}{f' in {joined(setups)}' if several else ''}" for names, setups in groups.items()]
         sentences.append(
             attention(
-                f"{build} ran {joined(alike)}: it reported the same variables, whatever the option files ask for. "
-                "A difference between them is noise, or comes from an option that is not a variable."
+                f"{build} ran {joined(alike)}: it reported the same variables, though option files differ. "
+                "A difference between them is noise, or comes from an option that is no variable."
             )
         )
     return sentences

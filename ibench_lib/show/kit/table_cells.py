@@ -244,13 +244,16 @@ def range_text(ratios: Collection[Ratio]) -> str:
 
 
 def factor_text(value: float) -> str:
-    """A ratio to two decimals, fewer from 10 on, none from 30 on; below 0.1 as a fraction, such as 1/12.3 or 1/121."""
+    """A ratio to two decimals, fewer from 10 on, none from 30 on; below 0.1 as a fraction, such as 1/12.3 or 1/121.
+
+    Thousands are not set apart: a comma stands between the ends of an interval.
+    """
     if 0 < value < 0.095:
-        return f"1/{float(f'{1 / value:.3g}'):,g}" if value > 1e-5 else "<1/100,000"
+        return f"1/{float(f'{1 / value:.3g}'):g}" if value > 1e-5 else "<1/100000"
     if value >= 1e5 and not math.isinf(value):
-        return ">100,000"
+        return ">100000"
     if value >= 9.995:
-        return f"{value:,.{1 if value < 29.95 else 0}f}"
+        return f"{value:.{1 if value < 29.95 else 0}f}"
     return f"{value:.2f}"
 
 

@@ -68,13 +68,13 @@ _SHORT_S = 2.0
 
 
 def lasted(rows: pl.DataFrame) -> str:
-    """Behind the title of a step that nobody took long for: in how many seconds, such as `, in 4 s`; else empty."""
+    """Behind the title of a step that nobody took long for: how long, as `, measured for 4 s`; else empty."""
     done = rows.filter(pl.col("step_status") == "complete")["duration_s"].drop_nulls().to_list()
     if not done or max(done) >= _LONG_S:
         return ""
     spec = ".1f" if min(done) < _SHORT_S else ".0f"
     ends = dict.fromkeys(format(end, spec) for end in (min(done), max(done)))
-    return f", in {' to '.join(ends)} s"
+    return f", measured for {' to '.join(ends)} s"
 
 
 def chance_said(comparisons: int) -> str:

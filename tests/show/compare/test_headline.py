@@ -53,7 +53,9 @@ def test_what_is_faster_and_what_differs_with_it_is_said_and_drawn() -> None:
     assert "rows indexed/s" in index and "inserts/s" not in index
     caption = r'<figcaption>[^<]*<span class="code"> (.*?)</span>[^<]*</figcaption>'
     drawn = dict(re.findall(f"{caption}(.*?)</figure>", markup))
-    assert '<span class="code"> qr100</span>, in 5 s</figcaption>' in markup, "a hiccup would be a large part of it"
+    assert '<span class="code"> qr100</span>, measured for 5 s</figcaption>' in markup, (
+        "a hiccup would be a large part of it"
+    )
     assert '<span class="code"> l.i1</span></figcaption>' in markup
     assert re.search(r"inserts/s.*1.00x, both at their target.*queries/s.*0.50x, slower", drawn["qr100"], re.DOTALL)
     assert "at their target" not in drawn["l.i1"], "it has none"

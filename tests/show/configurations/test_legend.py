@@ -74,7 +74,7 @@ def test_a_configuration_is_told_apart_by_the_options_that_the_fewest_change() -
     scaled: Row = ("cached", "b.base", "b.a10", 2, "threads", "4", "16")
     assert words(*rows, scaled) == {"b.a13": "lag 100, threads 8"}, "setups differ"
     assert words(("io", "b.base", "b.a13", 1, "x" * 59, None, "1")) == {}, "too long"
-    many: list[Row] = [("io", "b.base", "b.a13", 1, f"some_{'x' * 20}{n}", None, "1") for n in range(3)]
+    many: list[Row] = [("io", "b.base", "b.a13", 1, f"some_{'x' * 20}{n}", None, "1") for n in range(4)]
     short: Row = ("io", "b.base", "b.a13", 1, "some_lag", None, "100")
-    assert words(*many, short) == {"b.a13": f"lag 100, {'x' * 20}0 1 and 2 more"}, "as many as fit"
+    assert words(*many, short) == {"b.a13": f"lag 100, {'x' * 20}0 1, {'x' * 20}1 1 and 2 more"}, "as many as fit"
     assert words(short) == {"b.a13": "some_lag 100"}, "it is no word of all if there is one only"

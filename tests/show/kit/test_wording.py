@@ -41,6 +41,6 @@ def test_only_a_short_step_says_how_long_it_took() -> None:
     def said(*took: float | None, status: str = "complete") -> str:
         return lasted(pl.DataFrame({"duration_s": took, "step_status": status}, schema_overrides={"duration_s": float}))
 
-    assert said(3.6, 4.2) == ", in 4 s" and said(4.0, 9.4) == ", in 4 to 9 s"
-    assert said(0.77, 1.84) == ", in 0.8 to 1.8 s", "one side took less than a second"
+    assert said(3.6, 4.2) == ", measured for 4 s" and said(4.0, 9.4) == ", measured for 4 to 9 s"
+    assert said(0.77, 1.84) == ", measured for 0.8 to 1.8 s", "one side took less than a second"
     assert said(4.0, 10.0) == said(None) == said(4.0, status="failed") == ""
