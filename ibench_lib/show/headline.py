@@ -57,7 +57,7 @@ from ibench_lib.show.kit.strips import (
     strips,
 )
 from ibench_lib.show.kit.table_cells import relative_text
-from ibench_lib.show.kit.what_was_run import QUESTIONS, clients_said, of_each, what_was_run
+from ibench_lib.show.kit.what_was_run import QUESTIONS, clients_said, of_each, setups_said, what_was_run
 from ibench_lib.show.kit.wording import detectable_said, lasted, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -200,8 +200,9 @@ def _screen(post: Selection, rates: pl.DataFrame, strips: Html, sentences: Html,
     named = "" if options is None else legend(options, post.bases)
     if options is not None and named:
         answers = (*answers, *names_of(options))
+    data = post.ask("data_and_cache")
     first = first_screen(
-        _tested(post.runs, rates),
+        _tested(post.runs, rates, data),
         badges(post.runs, rates, post.excluded),
         TLDR,
         attentions(post),
@@ -211,7 +212,7 @@ def _screen(post: Selection, rates: pl.DataFrame, strips: Html, sentences: Html,
         sentences,
         ran(post),
     )
-    return Shown((first,), (*names_of(post.runs), *answers))
+    return Shown((first,), (*names_of(post.runs), *names_of(data), *answers))
 
 
 def first_screen(tested: str, *parts: Piece | Html) -> Html:
@@ -365,7 +366,7 @@ def _why_even(ratios: list[Ratio]) -> str:
     return "too few repeats to tell a difference from noise"
 
 
-def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
+def _tested(runs: pl.DataFrame, rates: pl.DataFrame, data: pl.DataFrame) -> str:
     builds = listed(runs["build"])
     servers = joined(builds) if len(builds) <= _MOST_BUILDS else count(len(builds), "build")
     configurations = listed(runs["config"])
@@ -373,7 +374,7 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
     facts = [
         f"{servers}, {count(len(configurations), 'configuration')}",
         f"{count(most, 'run') if most > 1 else 'one run'}{of_each(runs)}",
-        f"{'setups' if runs['setup'].n_unique() > 1 else 'setup'} {joined(listed(runs['setup']))}",
+        setups_said(runs, data),
         *clients_said(runs, rates),
     ]
     return f"{'; '.join(facts)}."
@@ -444,8 +445,9 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
 def _warned_of(runs: pl.DataFrame) -> str:
     """What most runs with a warning are warned of, and how many more kinds of warnings there are."""
     kinds = sorted(kinds_of_warnings(runs), key=lambda kind: -kind.runs)
-    more = f" and {count(len(kinds) - 1, 'other kind')}" if kinds[1:] else ""
-    return f"{kinds[0].subject}{more}"
+    first, *others = dict.fromkeys(kind.subject for kind in kinds)
+    more = f" and {count(len(others), 'other kind')}" if others else ""
+    return f"{first}{more}"
 
 
 def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:

@@ -244,6 +244,7 @@ def _made_pieces(there: set[str]) -> list[Piece]:
     ]
     texts += [("views", name, text) for name, text in sample_views().items()]
     texts += [("views", "server_families", family_views.server_families())]
+    texts += [("views", "server_caches", family_views.server_caches(there))]
     texts += [("views", "dip_causes", family_views.dip_causes(there))]
     texts += [("views", "dip_rules", family_views.dip_rules(there))]
     texts += [("macros", "family_dip_samples", family_views.family_dip_samples(there))]

@@ -33,6 +33,11 @@ _SAMPLES = """\
 -- $dipped: name of a table of `dip_measures` with the steps that have dips
 """
 
+_CACHES = """\
+-- The memory that each run's server keeps its tables in: `cache` is what the server calls it, `bytes` its size as the
+-- server told it; NULL or no row where it did not. A family has its own in a view <family>_caches.
+"""
+
 _ASKED_OF_NOTHING = """
 UNION ALL
 -- What the server does cannot be the reason where nothing was asked of it.
@@ -57,6 +62,13 @@ def dip_causes(there: set[str]) -> str:
 def dip_rules(there: set[str]) -> str:
     """The view of that name."""
     return f"{_RULES}{_united('dip_rules', there)}{_ASKED_OF_NOTHING}"
+
+
+def server_caches(there: set[str]) -> str:
+    """The view of that name."""
+    none = "SELECT run_id, NULL::VARCHAR AS cache, NULL::BIGINT AS bytes FROM runs WHERE false"
+    own = [f"SELECT run_id, cache, bytes FROM {name}" for name in _own("caches", there).values()]
+    return _CACHES + "\nUNION ALL\n".join([none, *own]) + "\n"
 
 
 def family_dip_samples(there: set[str]) -> str:

@@ -123,7 +123,10 @@ def test_a_figure_that_a_tldr_alone_has_is_found() -> None:
         assert len(not_shown([said.replace(right, wrong)], text)) == 1, wrong
 
 
-WAVES = "mysql-9.7, 5 configurations; 3 runs of each; setup waves; 2 clients with 16 connections in all."
+WAVES = (
+    "mysql-9.7, 5 configurations; 3 runs of each; setup waves (database files of 2.7\N{NO-BREAK SPACE}GiB, "
+    "buffer pool of 512\N{NO-BREAK SPACE}MiB to 4\N{NO-BREAK SPACE}GiB); 2 clients with 16 connections in all."
+)
 SHIPPED = {"sample-tpcc-waves": (WAVES, "0.67x", 4), "sample-tpcc-waves-stability": (WAVES, "0.67x", 13)}
 """Posts on shipped runs of TPC-C: what was tested, the largest difference, and the least number of pictures."""
 

@@ -53,6 +53,17 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides(monkeypatch: pytest.M
     )
     page = markup(post)
     assert "system, 3 configurations; 3 runs of each; setup cached; 2 clients." in page
+    sizes = [{"what": "database", "name": "", "bytes": size * 2**20} for size in (45, 252)]
+    variables = (("default_storage_engine", "InnoDB"), ("innodb_buffer_pool_size", str(40 * 2**20)))
+    small, grown = (
+        Run(name, minute=minute, variables=variables, also=(("sizes", {"step_id": 2, "step": "l.i1", **size}),))
+        for minute, (name, size) in enumerate(zip(("a", "b"), sizes, strict=True))
+    )
+    known = markup(chosen(small, grown)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "; setup cached (database files of 45 to 252 MiB, buffer pool of 40 MiB); 2 clients." in known
+    assert "(database files of 45 MiB, buffer pool of 40 MiB)" in markup(chosen(small)).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
     assert "setup cached; 2 clients with 16 connections in all." in markup(shared)
     assert page.count("<figure") == 4 and page.count("x, slower</td>") == 1 and "faster</td>" not in page

@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Comparison, compared
-from ibench_lib.analysis.frames import listed, rate_label, short_names, step_text
+from ibench_lib.analysis.frames import rate_label, short_names, step_text
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.base.wording import capital, count, joined
@@ -25,7 +25,7 @@ from ibench_lib.show.kit.strips import (
     marks_said,
     strips,
 )
-from ibench_lib.show.kit.what_was_run import clients_said
+from ibench_lib.show.kit.what_was_run import clients_said, setups_said
 from ibench_lib.show.kit.wording import change_text, lasted, smallest_said
 
 _MOST_REASONS = 3
@@ -152,7 +152,5 @@ def tested(chosen: Pair) -> str:
         f"{side} is {name} ({count(len(runs.filter(pl.col('dbms') == name)), 'run')})"
         for side, name in (("A", chosen.base), ("B", chosen.other))
     ]
-    setups = listed(runs["setup"])
-    of = [f"{'setup' if len(setups) == 1 else 'setups'} {joined(setups)}"]
-    of += clients_said(runs, chosen.ask("step_throughput"))
+    of = [setups_said(runs, chosen.ask("data_and_cache")), *clients_said(runs, chosen.ask("step_throughput"))]
     return f"{'; '.join([*sides, *of])}."

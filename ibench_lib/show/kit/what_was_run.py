@@ -16,6 +16,9 @@ from ibench_lib.show.kit.statements import complete, results
 QUESTIONS = ("selected_runs", "step_throughput", "hosts", "gaps")
 """Whose answers it is made from, in the order of its parameters."""
 
+_MOST_SIZED = 2
+"""Setups that have their sizes behind their names, at most."""
+
 _MOST_STEPS = 4
 """Steps that have their seconds next to their names, at most."""
 
@@ -31,6 +34,40 @@ def what_was_run(runs: pl.DataFrame, rates: pl.DataFrame, hosts: pl.DataFrame, g
     cells = "".join(f"<div><dt>{name}</dt><dd>{html.escape(text)}</dd></div>" for name, text in facts)
     head = f'<p class="key">What was run{sources(*QUESTIONS)}</p>'
     return Html(f'<div class="ran" role="group" aria-label="What was run">{head}<dl>{cells}</dl></div>')
+
+
+def setups_said(runs: pl.DataFrame, data: pl.DataFrame) -> str:
+    """Such as: setup cached (database files of 45 to 252 MiB, buffer pool of 40 MiB).
+
+    Sizes are those of the files at their largest, from the smallest to the largest of the runs (`data_and_cache`); they
+    stand behind a few setups, not behind many.
+    """
+    setups = listed(runs["setup"])
+    sized = [f"{setup}{_sizes_said(data.filter(setup=setup))}" for setup in setups]
+    return f"{'setups' if setups[1:] else 'setup'} {joined(sized if len(setups) <= _MOST_SIZED else setups)}"
+
+
+def _sizes_said(data: pl.DataFrame) -> str:
+    """In brackets what is known of the database and of each kind of cache; empty if nothing is."""
+    sizes = {"database files": data["data_bytes"].drop_nulls().to_list()}
+    for row in data.drop_nulls(["cache", "cache_bytes"]).to_dicts():
+        sizes.setdefault(row["cache"], []).append(row["cache_bytes"])
+    said = [f"{what} of {_range_said(min(of), max(of))}" for what, of in sizes.items() if of]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _range_said(least: int, most: int) -> str:
+    """Such as 40 MiB, 45 to 252 MiB, 512 MiB to 4 GiB: the unit is said once if it is that of both."""
+    ends = list(dict.fromkeys(map(_size, (least, most))))
+    if len({unit for _, unit in ends}) == 1:
+        return f"{' to '.join(number for number, _ in ends)}\N{NO-BREAK SPACE}{ends[0][1]}"
+    return " to ".join("\N{NO-BREAK SPACE}".join(end) for end in ends)
+
+
+def _size(of: int) -> tuple[str, str]:
+    """Number and unit: whole units from 10 on, else to one decimal."""
+    divisor, unit = (2**30, "GiB") if of >= 2**30 else (2**20, "MiB") if of >= 2**20 else (2**10, "KiB")
+    return f"{of / divisor:.{0 if of >= 10 * divisor else 1}f}".removesuffix(".0"), unit
 
 
 def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ibench_lib.show.kit.what_was_run import what_was_run
+from ibench_lib.show.kit.what_was_run import setups_said, what_was_run
 
 RUN = {
     "build": "mysql-9.7", "config": "base", "setup": "cached", "dbms": "mysql-9.7.base", "dbms_position": 1,
@@ -101,3 +101,28 @@ def test_hosts_that_differ_and_gaps_are_said() -> None:
 def test_no_run_has_no_strip() -> None:
     none = pl.DataFrame([RUN]).clear()
     assert not what_was_run(none, pl.DataFrame([STEP]).clear(), pl.DataFrame([HOST]).clear(), pl.DataFrame())
+
+
+@pytest.mark.parametrize(
+    ("data", "caches", "said"),
+    [
+        ((45, 252), (40, 40), " (database files of 45 to 252 MiB, buffer pool of 40 MiB)"),
+        ((2733, 2733), (512, 4096), " (database files of 2.7 GiB, buffer pool of 512 MiB to 4 GiB)"),
+        ((0.25, 9.5), (24, None), " (database files of 256 KiB to 9.5 MiB, buffer pool of 24 MiB)"),
+        ((0, None), (None, None), " (database files of 0 KiB)"),
+        ((None, None), (None, None), ""),
+    ],
+)
+def test_a_setup_has_the_sizes_of_its_data_and_caches(
+    data: tuple[float | None, ...], caches: tuple[float | None, ...], said: str
+) -> None:
+    def of(mib: float | None) -> int | None:
+        return None if mib is None else int(mib * 2**20)
+
+    rows = [
+        {"setup": "cached", "data_bytes": of(size), "cache": "buffer pool", "cache_bytes": of(cache)}
+        for size, cache in zip(data, caches, strict=True)
+    ]
+    sizes = dict.fromkeys(("data_bytes", "cache_bytes"), pl.Int64)
+    found = setups_said(pl.DataFrame([RUN]), pl.DataFrame(rows, schema_overrides=sizes))
+    assert found.replace("\N{NO-BREAK SPACE}", " ") == f"setup cached{said}"
