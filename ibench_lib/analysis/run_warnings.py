@@ -40,7 +40,7 @@ class KindOfWarning:
         """What it is about, in a few words: such as an option, or a busy host."""
         first, colon, rest = self.texts[0].partition(": ")
         if colon and _ASKED.match(rest):
-            return f"{first} is not as asked"
+            return f"{first} differs from the option file"
         return "a busy host" if colon and _TAKEN.match(rest) else first
 
     def __str__(self) -> str:

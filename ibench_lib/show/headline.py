@@ -446,7 +446,7 @@ def _warned_of(runs: pl.DataFrame) -> str:
     """What most runs with a warning are warned of, and how many more kinds of warnings there are."""
     kinds = sorted(kinds_of_warnings(runs), key=lambda kind: -kind.runs)
     first, *others = dict.fromkeys(kind.subject for kind in kinds)
-    more = f" and {count(len(others), 'other kind')}" if others else ""
+    more = f", and {count(len(others), 'other kind')}" if others else ""
     return f"{first}{more}"
 
 

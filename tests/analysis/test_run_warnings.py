@@ -26,7 +26,7 @@ def test_warnings_that_differ_in_their_numbers_are_one_kind() -> None:
 def test_the_subject_of_a_warning_is_an_option_or_a_busy_host() -> None:
     warnings = ["pool: asked 8 (a.cnf:3), the server uses 1", "t1: the hypervisor kept 12 % of the CPUs"]
     assert [kind.subject for kind in kinds_of_warnings(runs_of(("a", warnings)))] == [
-        "pool is not as asked",
+        "pool differs from the option file",
         "a busy host",
     ]
 
