@@ -192,6 +192,19 @@ def test_step_detail_of_l_i1(posts: dict[str, Any], lake: duckdb.DuckDBPyConnect
         11_721,
     ]
     assert rates[LIMITED][-1] >= rates[LIMITED][0]
+    ids = ", ".join(f"'{run_id}'" for run_id in post.run_ids)
+    of_tenths = ib.sql(
+        lake,
+        "SELECT dbms, floor(10 * (x.t_s - s.start_s) / (s.end_s - s.start_s))::INT AS tenth,"
+        " max(pages_read) - min(pages_read) AS reads, max(pages_written) - min(pages_written) AS writes,"
+        " max(free_page_waits) - min(free_page_waits) AS waits"
+        " FROM server_samples x JOIN steps s USING (run_id) JOIN runs r USING (run_id)"
+        f" WHERE s.step = 'l.i1' AND x.t_s >= s.start_s AND x.t_s < s.end_s AND run_id IN ({ids}) GROUP BY ALL",
+    )
+    used = {(row["dbms"], row["tenth"]): row for row in of_tenths.to_dicts()}
+    for what in ("reads", "writes"):
+        assert used[BASE, 9][what] > 2 * used[BASE, 0][what] and used[LIMITED, 9][what] < used[LIMITED, 0][what]
+    assert of_tenths.filter(dbms=LIMITED)["waits"].sum() == 0 < of_tenths.filter(dbms=BASE)["waits"].sum()
     longest = history(lake, post)
     assert longest[BASE] > 10_000 and longest[LIMITED] == 115
     of_all = selected_rows(choose(lake, "innodb_purge_lag_sample"))
