@@ -68,37 +68,32 @@ def test_compare(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None
     assert options_of_a10["innodb_purge_threads"] == "8" and "innodb_max_purge_lag" not in options_of_a10
     waited = post.ask("get_min").filter(step="qr100")
     lags = post.ask("purge_lag_at_step_end").filter(step="l.i1")
-    assert (
-        lags.filter(dbms=LIMITED)["history_list_length"].max()
-        < 100
-        < lags.filter(dbms=BASE)["history_list_length"].min()
-    )  # type: ignore[operator]
+    with_limit, without = (lags.filter(dbms=dbms)["history_list_length"].to_list() for dbms in (LIMITED, BASE))
+    assert max(with_limit) < 100 < min(without)
     assert waited.filter(dbms=LIMITED)["get_min_s"].max() < waited.filter(dbms=BASE)["get_min_s"].min()  # type: ignore[operator]
 
 
-def pages_read(lake: duckdb.DuckDBPyConnection, post: Selection, step: str) -> dict[str, list[int]]:
-    """dbms -> the pages that the server read from storage between the samples of a step, by run."""
+def sampled(lake: duckdb.DuckDBPyConnection, post: Selection, step: str, columns: str) -> pl.DataFrame:
+    """Columns of the server's samples that were taken during a step, by dbms; what is no aggregate makes groups."""
     ids = ", ".join(f"'{run_id}'" for run_id in post.run_ids)
-    found = ib.sql(
+    return ib.sql(
         lake,
-        "SELECT dbms, repeat, max(x.pages_read) - min(x.pages_read) AS pages "
-        "FROM server_samples x JOIN steps s USING (run_id) JOIN runs r USING (run_id) "
-        f"WHERE s.step = '{step}' AND x.t_s BETWEEN s.start_s AND s.end_s AND run_id IN ({ids}) GROUP BY ALL",
+        f"SELECT dbms, {columns} FROM server_samples x JOIN steps s USING (run_id) JOIN runs r USING (run_id)"
+        f" WHERE s.step = '{step}' AND x.t_s BETWEEN s.start_s AND s.end_s AND run_id IN ({ids}) GROUP BY ALL",
     )
-    return {name: pages.to_list() for (name,), pages in ((key, rows["pages"]) for key, rows in found.group_by("dbms"))}
 
 
 def test_purge_lag_limits(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
     post = of_post(
         posts["sample"], lake, "Purge is slowed on purpose", "over 22,000 pages in qr100, where a13 reads at most 127",
-
         "A limit delays inserts, but spares them reads, too. With a13 the delay costs more",
         "a13 inserts more slowly in l.i1 than base", "their l.i1 is faster than that of base",
         "with fewer reads and 0.70x to 0.81x of its CPU for a row",
         "a10 has them without a limit, and its query is about as slow as base's",
     )  # fmt: skip
-    pages = pages_read(lake, post, "qr100")
-    assert min(pages[BASE]) > 22_000 and max(pages[LIMITED]) == 127
+    pages = sampled(lake, post, "qr100", "repeat, max(x.pages_read) - min(x.pages_read) AS pages")
+    of_base, of_limited = (pages.filter(dbms=dbms)["pages"].to_list() for dbms in (BASE, LIMITED))
+    assert min(of_base) > 22_000 and max(of_limited) == 127
     verdicts = {
         row.dbms.partition(".")[2].removeprefix("7."): row.verdict for row in selected_rows(post) if row.step == "l.i1"
     }
@@ -162,14 +157,7 @@ def test_mvcc_gc(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None
 
 def history(lake: duckdb.DuckDBPyConnection, post: Selection) -> dict[str, int]:
     """dbms -> the longest history list in any sample of l.i1 of its run."""
-    ids = ", ".join(f"'{run_id}'" for run_id in post.run_ids)
-    longest = ib.sql(
-        lake,
-        "SELECT dbms, max(x.history_list_length) AS longest "
-        "FROM server_samples x JOIN steps s USING (run_id) JOIN runs r USING (run_id) "
-        f"WHERE s.step = 'l.i1' AND x.t_s BETWEEN s.start_s AND s.end_s AND run_id IN ({ids}) GROUP BY ALL",
-    )
-    return dict(longest.rows())
+    return dict(sampled(lake, post, "l.i1", "max(x.history_list_length) AS longest").rows())
 
 
 def test_step_detail_of_l_i1(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
@@ -185,22 +173,15 @@ def test_step_detail_of_l_i1(posts: dict[str, Any], lake: duckdb.DuckDBPyConnect
     )  # fmt: skip
     rates = dict(post.ask("rate_by_tenth").select("dbms", "rates").rows())
     assert rates[BASE][0] > 2 * rates[LIMITED][0] and rates[BASE][-1] < rates[LIMITED][-1]
-    assert [round(rates[dbms][tenth]) for tenth in (0, -1) for dbms in (BASE, LIMITED)] == [
-        23_114,
-        10_875,
-        9_233,
-        11_721,
-    ]
+    ends = [round(rates[dbms][tenth]) for tenth in (0, -1) for dbms in (BASE, LIMITED)]
+    assert ends == [23_114, 10_875, 9_233, 11_721]
     assert rates[LIMITED][-1] >= rates[LIMITED][0]
-    ids = ", ".join(f"'{run_id}'" for run_id in post.run_ids)
-    of_tenths = ib.sql(
-        lake,
-        "SELECT dbms, floor(10 * (x.t_s - s.start_s) / (s.end_s - s.start_s))::INT AS tenth,"
+    of_tenths = sampled(
+        lake, post, "l.i1",
+        "floor(10 * (x.t_s - s.start_s) / (s.end_s - s.start_s))::INT AS tenth,"
         " max(pages_read) - min(pages_read) AS reads, max(pages_written) - min(pages_written) AS writes,"
-        " max(free_page_waits) - min(free_page_waits) AS waits"
-        " FROM server_samples x JOIN steps s USING (run_id) JOIN runs r USING (run_id)"
-        f" WHERE s.step = 'l.i1' AND x.t_s >= s.start_s AND x.t_s < s.end_s AND run_id IN ({ids}) GROUP BY ALL",
-    )
+        " max(free_page_waits) - min(free_page_waits) AS waits",
+    )  # fmt: skip
     used = {(row["dbms"], row["tenth"]): row for row in of_tenths.to_dicts()}
     for what in ("reads", "writes"):
         assert used[BASE, 9][what] > 2 * used[BASE, 0][what] and used[LIMITED, 9][what] < used[LIMITED, 0][what]

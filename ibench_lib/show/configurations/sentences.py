@@ -36,7 +36,7 @@ def same_server_statements(same_servers: pl.DataFrame) -> list[str]:
         sentences.append(
             attention(
                 f"{build} ran {joined(alike)}: it reported the same variables, though option files differ. "
-                "A difference between them is noise, or comes from an option that is no variable."
+                "A difference between them is noise, or comes from an option that is not a variable."
             )
         )
     return sentences
