@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ibench_lib.ask.selection import choose
+from ibench_lib.ask.shared import read_kept, work_out
 from ibench_lib.base.histogram_bins import lower_edge_us
 from ibench_lib.client.histogram import bin_latencies
 from ibench_lib.paths import Workspace
+from ibench_lib.store import catalogue, reader
+from ibench_lib.store.narrow import narrowed
 from ibench_lib.store.writer import RunWriter
+from tests.places import ROOT
 from tests.show.stalled import l_i1
 from tests.synthetic import Run, manifest_of
 
@@ -79,10 +87,41 @@ def test_shares_over_time_are_those_of_the_responses(workspace: Workspace, point
     drawn = random_run(workspace, 10)
     found = l_i1(workspace, points=points).ask("response_shares_over_time")
     for (t_s,), column in found.group_by("t_s"):
-        first = int(t_s - bucket_s / 2)  # type: ignore[operator]
+        first = int(t_s - bucket_s / 2)
         latencies = np.concatenate([of for second in drawn[first : first + bucket_s] for of in second]) / 1e9
         assert column["share"].sum() == pytest.approx(100)
         for from_s, share in column.select("from_s", "share").iter_rows():
             mine = np.count_nonzero((latencies >= from_s) & (latencies < 2 * from_s))
             assert share == pytest.approx(100 * mine / len(latencies))
     assert bucket_s > 1 or 3.5 not in found["t_s"]
+
+
+@pytest.mark.slow
+def test_no_bin_is_joined_to_steps_or_operations_that_it_is_not_of(tmp_path: Path) -> None:
+    """Where the runs are known beforehand, DuckDB takes another plan, which once made 86 rows of each bin."""
+    lake = reader.lake(str(ROOT / "data" / "sample"))
+    runs = choose(lake, "tpcc_waves").run_ids
+    connection, profile = narrowed(lake, runs), tmp_path / "profile.json"
+    for macro in ("selected_runs", "whole_seconds"):
+        work_out(connection, macro, f"temp.kept_{macro}", runs, ["run"])
+        read_kept(connection, macro, f"temp.kept_{macro}")
+    for statement in ("enable_profiling = 'json'", f"profiling_output = '{profile}'", "profiling_mode = 'detailed'"):
+        connection.execute(f"SET {statement}")
+    text, _ = catalogue.load_question("response_shares_over_time")
+    connection.execute(text, {"runs": runs, "steps": ["run"], "points": 300}).fetchall()
+    connection.execute("PRAGMA disable_profiling")
+    sizes = dict[str, int]()
+    for kind, rows in operators(json.loads(profile.read_bytes())):
+        sizes[kind] = max(sizes.get(kind, 0), rows)
+    assert sizes["HASH_JOIN"] <= sizes["UNNEST"] > 100_000, sizes
+
+
+def operators(profile: Any) -> Iterator[tuple[str, int]]:
+    """Kind, and how many rows it gives, of each operator of a query profile."""
+    for each in profile if isinstance(profile, list) else [profile]:
+        if isinstance(each, dict):
+            if "type" in each:
+                yield each["type"], each["intermediate_rows"]
+            yield from operators(list(each.values()))
+        elif isinstance(each, list):
+            yield from operators(each)

@@ -11,17 +11,23 @@
 WITH chosen AS (
     SELECT *, ceil((duration_s + 2) / $at_most)::BIGINT AS bucket_s, row_number() OVER (ORDER BY run_id, step_id) AS line
     FROM timed_steps($ids, $names)
+), series AS (
+    -- `place` is in the number of every bucket of the series (`span`), so that one equality finds it: with one for the
+    -- step and one for the family, all bins were joined to that family of every step first.
+    SELECT
+        c.run_id, c.step_id, c.bucket_s, f.family AS operation, f.position AS operation_position,
+        (c.line << 7) + f.number * 2 AS place
+    FROM chosen c JOIN families f USING (run_id)
+    WHERE NOT f.of_existing_rows AND (NOT $main_only OR f.family = c.main_operation)
 ), answered AS (
     -- One number for a series and bucket, from the left bucket, line, family and timing: a second has hundreds of bins,
     -- and they are grouped and sorted.
     SELECT
-        ((o.second // c.bucket_s << 22) + c.line << 7) + f.number * 2 AS span, o.service_max_us, o.service_bins,
+        (o.second // s.bucket_s << 29) + s.place AS span, o.service_max_us, o.service_bins,
         o.service_counts, o.intended_max_us, o.intended_bins, o.intended_counts
     FROM ops o
-    JOIN chosen c USING (run_id, step_id)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
-    JOIN families f ON f.run_id = x.run_id AND f.family = x.family
-    WHERE NOT f.of_existing_rows AND (NOT $main_only OR f.family = c.main_operation)
+    JOIN series s ON s.run_id = o.run_id AND s.step_id = o.step_id AND s.operation = x.family
 ), timed AS (
     SELECT span, service_max_us AS max_us, service_bins AS bins, service_counts AS counts FROM answered
     UNION ALL
@@ -34,10 +40,9 @@ WITH chosen AS (
     FROM (SELECT span, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n FROM timed) GROUP BY ALL
 )
 SELECT
-    c.run_id, c.step_id, c.bucket_s, f.family AS operation, f.position AS operation_position,
+    s.run_id, s.step_id, s.bucket_s, s.operation, s.operation_position,
     l.span, CASE l.span & 1 WHEN 0 THEN 'service' ELSE 'intended' END AS timing, l.span >> 29 AS bucket, l.max_us, m.bin, m.n,
     l.unrecorded
 FROM largest l
 LEFT JOIN merged m ON m.span = l.span AND NOT l.unrecorded
-JOIN chosen c ON c.line = (l.span >> 7) & 4194303
-JOIN families f ON f.run_id = c.run_id AND f.number = (l.span >> 1) & 63
+JOIN series s ON s.place = l.span & 536870910
