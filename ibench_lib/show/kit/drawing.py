@@ -124,7 +124,7 @@ def flat(rows: pl.DataFrame) -> pl.DataFrame:
     `interval_s`) stay as they are, at `t_s`.
     """
     if not intervals_said(rows):
-        return rows.with_columns(at_s=pl.col("t_s").cast(pl.Float64))
+        return rows.hstack([rows["t_s"].cast(pl.Float64).alias("at_s")])  # a post has hundreds: no plan for each
     # A crosshair reads the nearest point: of two intervals that touch, that is only one if each ends a little earlier.
     begins, lasts, edge = pl.col("t_s"), pl.col("bucket_s"), pl.col("bucket_s") / 200
     placed = rows.sort("t_s").with_columns(place=pl.int_range(pl.len()), next_s=pl.col("t_s").shift(-1))
@@ -137,9 +137,9 @@ def flat(rows: pl.DataFrame) -> pl.DataFrame:
 
 def intervals_said(rows: pl.DataFrame) -> str:
     """How long intervals are, such as: intervals of 10 s. Empty where the rows are of seconds."""
-    known = rows["interval_s"].drop_nulls() if "interval_s" in rows.columns else rows.clear().to_series()
-    if known.is_empty():
+    if "interval_s" not in rows.columns or rows["interval_s"].null_count() == len(rows):
         return ""
+    known = rows["interval_s"]
     least, most = float(known.min()), float(known.max())  # type: ignore[arg-type]
     length = f"{most:.3g}" if most - least <= most / 10 else f"{least:.3g} to {most:.3g}"
     return f"intervals of {length} s"

@@ -186,7 +186,7 @@ def _lines(
     legend: dict[int, tuple[str, str, str]] = {}
     for position, line in sorted(enumerate(panel.lines), key=lambda item: (item[1].dash != "solid", -item[0])):
         rows = parts.get((line.source, line.series))
-        if rows is None or rows[panel.value].drop_nulls().is_empty():
+        if rows is None or rows[panel.value].null_count() == len(rows):
             continue
         colour = _colour(panel, line, position)
         legend[position] = (colour, line.dash, line.label)
@@ -219,7 +219,7 @@ def _share_points(rows: pl.DataFrame) -> bool:
 def _flat(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of a line with `at_s`, where they are drawn: a rate of an interval is flat over it."""
     if not intervals_said(rows):
-        return rows.with_columns(at_s="t_s")
+        return rows.hstack([rows["t_s"].alias("at_s")])
     return flat(rows.with_columns(t_s=pl.col("t_s") - pl.col("bucket_s") / 2))
 
 

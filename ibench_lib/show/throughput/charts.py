@@ -120,6 +120,8 @@ def _panels(
     hover = {"hovertemplate": f"%{{y}} {inert(unit)}"}
     end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
     runs = list(runs_of(frame))
+    parts = [] if dips is None else dips.partition_by("run_id", "step_id", maintain_order=True)
+    dips_of = {(part["run_id"][0], part["step_id"][0]): part for part in parts}
     for row, name in enumerate(names):
         number = _number(row)
         place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
@@ -132,10 +134,10 @@ def _panels(
             traces += [{**line, **place, **hover} for line in _lines(run, columns, decimals, strong=run is strong)]
         taken: list[float] = []
         for run in (strong, *pale):
-            if dips is None:
-                break
             rows = run[2]
-            found = dips.filter(run_id=rows["run_id"][0], step_id=rows["step_id"][0])
+            found = dips_of.get((rows["run_id"][0], rows["step_id"][0]))
+            if found is None:
+                continue
             bands = dip_bands(found, palette, **at)
             if run is not strong:
                 found = found.with_columns(label=pl.format("r{}: {}", pl.lit(rows["repeat"][0]), "label"))
@@ -175,16 +177,16 @@ def _lines(run: _RunOf, columns: tuple[str, str, str], decimals: int, *, strong:
     label, position, rows = run
     low, middle, high = columns
     colour, _ = theme.series(position)
-    parts = {part["client"][0]: flat(part) for part in rows.partition_by("client", maintain_order=True)}
-    total = parts.pop(None, flat(rows.clear()))
+    total = flat(rows.filter(pl.col("client").is_null()))
+    clients = rows.filter(pl.col("client").is_not_null()).partition_by("client") if strong else []
     lines: list[dict[str, Any]] = [
         {
             "type": "scatter", "x": moments(of_client["at_s"]), "y": plotted(of_client[middle], decimals),
             "mode": line_mode(of_client[middle]), "line": {"color": theme.CLIENT, "width": 1},
-            "marker": {"color": theme.CLIENT, "size": 5}, "name": f"client {client}", "meta": ASIDE,
+            "marker": {"color": theme.CLIENT, "size": 5}, "name": f"client {of_client['client'][0]}", "meta": ASIDE,
             "showlegend": False,
         }
-        for client, of_client in sorted(parts.items() if strong else ())
+        for of_client in map(flat, sorted(clients, key=lambda part: part["client"][0]))
     ]  # fmt: skip
     times = moments(total["at_s"])
     # A single interval has no least and greatest rate.
