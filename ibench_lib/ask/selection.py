@@ -16,6 +16,7 @@ import polars as pl
 from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import answer_of
+from ibench_lib.ask.shared import ask_alone
 from ibench_lib.base import interactive
 from ibench_lib.base.wording import NOT_MEASURED, PROTOCOLS, count, suggestion
 from ibench_lib.errors import ParameterError
@@ -134,6 +135,8 @@ class Selection:
         frame = self.known.answers.get(key)
         if frame is None and self.ahead is not None:
             frame = self.ahead.take(name, values)
+        if frame is None and _named_runs(values) is not None:
+            frame = ask_alone(self.lake, name, values)
         if frame is None:
             frame = reader.question(self.connection_for(values), name, **values)
         self.known.answers[key] = frame
@@ -144,13 +147,18 @@ class Selection:
 
     def connection_for(self, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
         """The connection to ask with these parameters: narrowed to the files of their runs, if they name any."""
-        given = values.get("runs")
-        if not isinstance(given, list | tuple) or not all(isinstance(run, str) for run in given):
+        runs = _named_runs(values)
+        if runs is None:
             return self.lake  # the question says what is wrong, if it has runs at all
-        runs = tuple(given)
         if runs not in self.known.narrowed:
             self.known.narrowed[runs] = narrowed(self.lake, runs)
         return self.known.narrowed[runs]
+
+
+def _named_runs(values: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The runs that parameters name; None where they name none."""
+    given = values.get("runs")
+    return tuple(given) if isinstance(given, list | tuple) and all(isinstance(run, str) for run in given) else None
 
 
 class Questions:
