@@ -1,6 +1,8 @@
-"""The process that builds one post: `python -m ibench_lib.publish.post_process <params file> <workspace>`.
+"""The process that builds posts: `python -m ibench_lib.publish.post_process <workspace>`, until its input ends.
 
-It says what it does in lines of JSON: `{"cell": [number, of]}`, then `{"page": path}` or `{"error": {...}}`.
+It reads the path of a post's file from each line, a JSON string, and says what it does in lines of JSON:
+`{"cell": [number, of]}`, then `{"page": path}` or `{"error": {...}}`. One builds many posts, since to import what that
+needs takes as long as a small post; each post has a kernel of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,8 @@ from ibench_lib.publish.lean_imports import lean_imports
 
 
 def main() -> None:
+    """Build posts for the process that started this one."""
     # Lines go to the pipe we were given; what libraries print must not get among them.
-    """Build one post for the process that started this one."""
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, _end)
@@ -28,20 +31,25 @@ def main() -> None:
     def say(**message: Any) -> None:
         lines.write(json.dumps(message) + "\n")
 
-    params, workspace = Path(sys.argv[1]), Workspace(Path(sys.argv[2]))
-    try:
-        with started_kernel(workspace.root) as kernel:  # while it starts, this process imports as much
-            with lean_imports():
-                from ibench_lib.publish.post_file import check_post
+    workspace = Workspace(Path(sys.argv[1]))
+    for line in sys.stdin:
+        try:
+            page = _build(Path(json.loads(line)), workspace, lambda number, of: say(cell=[number, of]))
+        except IbenchError as error:
+            kind = type(error).__name__
+            say(error={"kind": kind, "what": error.what, "hint": error.hint, "detail": error.detail})
+        else:
+            say(page=str(page))
 
-                check_post(params, workspace)  # before the longer half of the imports
-                from ibench_lib.publish.post import build_post
-            page = build_post(params, workspace, lambda number, of: say(cell=[number, of]), kernel, of_runs=True)
-    except IbenchError as error:
-        kind = type(error).__name__
-        say(error={"kind": kind, "what": error.what, "hint": error.hint, "detail": error.detail})
-        sys.exit(error.exit_code)
-    say(page=str(page))
+
+def _build(params: Path, workspace: Workspace, progress: Callable[[int, int], None]) -> Path:
+    with started_kernel(workspace.root) as kernel:  # while it starts, this process imports as much
+        with lean_imports():
+            from ibench_lib.publish.post_file import check_post
+
+            check_post(params, workspace)  # before the longer half of the imports
+            from ibench_lib.publish.post import build_post
+        return build_post(params, workspace, progress, kernel, of_runs=True)
 
 
 def _end(_signal: int, _frame: Any) -> None:

@@ -1,13 +1,15 @@
-"""Several posts at once, each built by a process of its own, which dies with this one."""
+"""Several posts at once, built by processes that each build one after the other, and die with this one."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,42 +88,52 @@ def build_posts(
     ------
     Interrupted : Ctrl-C; every builder has ended.
     """
-    lock, builders = threading.Lock(), _Builders(set())
+    lock, builders, waiting = threading.Lock(), _Builders(set()), deque(posts)
     results: dict[str, Path | IbenchError] = {}
 
-    def build(post: PostToBuild) -> None:
-        with lock:
-            if builders.stopped:
-                return
-            observer.post_begins(post)
-            kills, process = memory_kills(), _start(post, workspace)
-            builders.running.add(process)
-        result: Path | IbenchError | None = None
-        assert process.stdout is not None
-        for line in process.stdout:
-            message = _message(line)
+    def build(post: PostToBuild, builder: subprocess.Popen[str]) -> Path | IbenchError | None:
+        for message in _messages(builder, post):
             if "cell" in message:
                 with lock:
                     observer.post_progress(post, *message["cell"])
             elif "page" in message:
-                result = Path(message["page"])
+                return Path(message["page"])
             elif "error" in message:
-                result = _error(**message["error"])
-        code = process.wait()
-        with lock:
-            builders.running.discard(process)
-            if result is None:
-                result = PostFailed(f"post {post.name}: its process {ending(code)} and without a message")
-            if isinstance(result, PostFailed) and (memory_killed := killed_since(kills)):
-                hint = "give posts more memory, or build fewer at a time (--jobs); the previous page is kept"
-                result = PostFailed(f"{result.what}; {memory_killed}", hint=hint, detail=result.detail)
-            results[post.name] = result
-            if not builders.stopped:
-                observer.post_ends(post, result)
+                return _error(**message["error"])
+        return None
 
-    with ThreadPoolExecutor(jobs or jobs_here()) as threads:
+    def build_some() -> None:
+        builder: subprocess.Popen[str] | None = None
+        while True:
+            with lock:
+                if builders.stopped or not waiting:
+                    break
+                post = waiting.popleft()
+                observer.post_begins(post)
+                kills = memory_kills()
+                if builder is None:
+                    builder = _start(workspace)
+                    builders.running.add(builder)
+            result = build(post, builder)
+            died = None if result is not None else ending(builder.wait())
+            with lock:
+                if died is not None:
+                    builders.running.discard(builder)
+                    builder = None
+                result = result or PostFailed(f"post {post.name}: its process {died} and without a message")
+                if isinstance(result, PostFailed) and (memory_killed := killed_since(kills)):
+                    hint = "give posts more memory, or build fewer at a time (--jobs); the previous page is kept"
+                    result = PostFailed(f"{result.what}; {memory_killed}", hint=hint, detail=result.detail)
+                results[post.name] = result
+                if not builders.stopped:
+                    observer.post_ends(post, result)
+        if builder is not None:
+            builder.communicate()  # closes its input, which ends it
+
+    lanes = min(jobs or jobs_here(), len(posts))
+    with ThreadPoolExecutor(max(lanes, 1)) as threads:
         try:
-            left: set[Future[None]] = {threads.submit(build, post) for post in posts}
+            left: set[Future[None]] = {threads.submit(build_some) for _ in range(lanes)}
             while left:
                 done, left = wait(left, _LOOK_S)
                 for each in done:
@@ -137,17 +149,30 @@ def build_posts(
     return {post.name: results[post.name] for post in posts}
 
 
-def _start(post: PostToBuild, workspace: Workspace) -> subprocess.Popen[str]:
-    command = python_module("ibench_lib.publish.post_process", str(post.path.resolve()), str(workspace.root))
+def _start(workspace: Workspace) -> subprocess.Popen[str]:
+    command = python_module("ibench_lib.publish.post_process", str(workspace.root))
     return subprocess.Popen(
         tethered(command),
         env={**os.environ, "PYTHONPATH": python_path()},
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         # Ctrl-C is for this process, which then ends the others.
         start_new_session=True,
     )
+
+
+def _messages(builder: subprocess.Popen[str], post: PostToBuild) -> Iterator[dict[str, Any]]:
+    """What a builder says of a post: one JSON object a line. Other lines are libraries' chatter."""
+    assert builder.stdin is not None and builder.stdout is not None
+    with contextlib.suppress(BrokenPipeError):  # it is dead, and says nothing either
+        builder.stdin.write(json.dumps(str(post.path.resolve())) + "\n")
+        builder.stdin.flush()
+    for line in builder.stdout:
+        with contextlib.suppress(ValueError):
+            message = json.loads(line)
+            if isinstance(message, dict):
+                yield message
 
 
 def _end(processes: list[subprocess.Popen[str]]) -> None:
@@ -164,12 +189,3 @@ def _error(kind: str, what: str, hint: str | None, detail: str | None) -> Ibench
     """The error that ended a builder, as it was raised there."""
     made: IbenchError = getattr(errors, kind, PostFailed)(what, hint=hint, detail=detail)
     return made
-
-
-def _message(line: str) -> dict[str, Any]:
-    """What a builder says: one JSON object a line. Anything else is a library's chatter."""
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return {}
-    return message if isinstance(message, dict) else {}

@@ -1,6 +1,7 @@
 """Several posts at once: checked before anything runs, built side by side, and one that fails stops no other."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from ibench_lib.publish import posts
 from ibench_lib.publish.posts import PostToBuild, build_posts
 from tests.command import ibench
 from tests.faults import survivors
-from tests.publish.posting import ROOT, tiny_post
+from tests.places import ROOT
+from tests.publish.posting import tiny_post
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -69,6 +71,21 @@ def test_two_are_built_side_by_side_and_one_that_fails_or_dies_stops_no_other(wo
     assert seen.events[:2] == [("begins", "a"), ("begins", "b")]
     assert [event for event in seen.events if event[:2] == ("cell", "last")][-1] == ("cell", "last", 4, 4)
     assert sorted(event[1] for event in seen.events if event[0] == "ends") == sorted(results)
+
+
+@pytest.mark.long
+def test_one_builder_builds_several_each_in_a_kernel_of_its_own(workspace: Workspace) -> None:
+    source = (
+        "import builtins, os\nprint(f'by {os.getppid()} in {os.getpid()},', hasattr(builtins, 'left'))\n"
+        "builtins.left = 1"
+    )
+    params = [tiny_post(workspace, slug, source) for slug in ("first", "second")]
+    params.insert(1, tiny_post(workspace, "failing", "1 / 0"))
+    results = build_posts([PostToBuild(path, path.stem) for path in params], workspace, Seen(), jobs=1)
+    assert isinstance(results["failing"], PostFailed)
+    pages = [(workspace.post_dir(slug) / "index.html").read_text() for slug in ("first", "second")]
+    (builder, kernel), (same, other) = [re.findall(r"by (\d+) in (\d+), False", page)[0] for page in pages]
+    assert builder == same and kernel != other
 
 
 def test_no_more_are_built_at_once_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
