@@ -92,6 +92,7 @@ def build_posts(
     results: dict[str, Path | IbenchError] = {}
 
     def build(post: PostToBuild, builder: subprocess.Popen[str]) -> Path | IbenchError | None:
+        """Let a builder build a post: its page, or why there is none. None if the builder ended without saying so."""
         for message in _messages(builder, post):
             if "cell" in message:
                 with lock:
@@ -103,6 +104,7 @@ def build_posts(
         return None
 
     def build_some() -> None:
+        """Build waiting posts, one after the other, until there is none. A builder that died is replaced."""
         builder: subprocess.Popen[str] | None = None
         while True:
             with lock:

@@ -12,8 +12,8 @@ WITH chosen AS (
     SELECT *, ceil((duration_s + 2) / $at_most)::BIGINT AS bucket_s, row_number() OVER (ORDER BY run_id, step_id) AS line
     FROM timed_steps($ids, $names)
 ), series AS (
-    -- `place` is in the number of every bucket of the series (`span`), so that one equality finds it: with one for the
-    -- step and one for the family, all bins were joined to that family of every step first.
+    -- `place` is a part of each `span`, so that one equality finds the series of a bin. With two, one for the step and one
+    -- for the family, DuckDB may join each bin to its family in every step first.
     SELECT
         c.run_id, c.step_id, c.bucket_s, f.family AS operation, f.position AS operation_position,
         (c.line << 7) + f.number * 2 AS place
