@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from ibench_lib.ask.kept import is_kept
 from ibench_lib.ask.shared import read_kept, shared, work_out
 from ibench_lib.store import catalogue, reader
 from ibench_lib.store.narrow import files_of, reading
@@ -151,4 +152,5 @@ def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> A
     planned = [
         (name, {key: values[key] for key in wanted}) for name, wanted in known if {"runs"} <= wanted <= values.keys()
     ]
-    return Ahead(lake, planned) if planned else None
+    left = [(name, given) for name, given in planned if not is_kept(lake, name, given)]
+    return Ahead(lake, left) if left else None

@@ -17,7 +17,7 @@ def ask_dips(selection: Selection, *others: str) -> None:
     those that have, because no answer needs it of the others.
     """
     runs, steps = selection.run_ids, selection.steps
-    connection = narrowed(selection.lake, runs)
+    connection = narrowed(selection._lake, runs)
     used = shared(["dips", *others])
     try:
         for macro in [name for name in KEPT if any(name in of for of in used.values())] + ["dip_seconds"]:
@@ -28,5 +28,5 @@ def ask_dips(selection: Selection, *others: str) -> None:
     for name in others:
         selection.remember(name, reader.question(connection, name, runs=runs, steps=steps))
     dipped = connection.execute("SELECT DISTINCT run_id FROM temp.kept_dip_seconds WHERE dip IS NOT NULL").fetchall()
-    read_only(connection, files_of(selection.lake, [run_id for (run_id,) in dipped]))
+    read_only(connection, files_of(selection._lake, [run_id for (run_id,) in dipped]))
     selection.remember("dips", reader.question(connection, "dips", runs=runs, steps=steps))

@@ -124,7 +124,7 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     a = a or next((name for name in (chosen.base, *names) if name in names and name != b), "")
     b = b or next((name for name in names if name != a), "")
     ids = [runs.filter(pl.col("dbms") == name)["run_id"].to_list() for name in (a, b)]
-    narrowed = Pair(chosen.lake, [*ids[0], *ids[1]], chosen.steps, Bases(), chosen.points, known=chosen.known)
+    narrowed = Pair(chosen._lake, [*ids[0], *ids[1]], chosen.steps, Bases(), chosen.points, known=chosen.known)
     # Among fewer runs a dbms may need no experiment in its name.
     known = dict(narrowed.runs.select("run_id", "dbms").iter_rows())
     called = [known[of_side[0]] if of_side else "" for of_side in ids]
@@ -143,7 +143,7 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     if chosen.ahead is None:
         return pair
     chosen.ahead.stop()
-    return replace(pair, ahead=begun_ahead(chosen.lake, pair._own))
+    return replace(pair, ahead=begun_ahead(chosen._lake, pair._own))
 
 
 def _standing(runs: pl.DataFrame, name: str) -> str:

@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import duckdb
 import polars as pl
 
+from ibench_lib.ask import kept
 from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import answer_of
@@ -23,6 +25,7 @@ from ibench_lib.errors import ParameterError
 from ibench_lib.paths import workspace
 from ibench_lib.store import catalogue, reader
 from ibench_lib.store.narrow import narrowed
+from ibench_lib.store.state import forget_state
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Selection:
     `chosen.q.step_throughput()` is `chosen.ask("step_throughput")`.
     """
 
-    lake: duckdb.DuckDBPyConnection = field(repr=False)
+    _lake: duckdb.DuckDBPyConnection
     run_ids: list[str]
     steps: list[str]
     bases: Bases
@@ -71,6 +74,12 @@ class Selection:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", Questions(self))
+
+    @property
+    def lake(self) -> duckdb.DuckDBPyConnection:
+        """The connection. Whoever has it may change what it answers, so no further answer is kept for other posts."""
+        forget_state(self._lake)
+        return self._lake
 
     @property
     def base(self) -> str:
@@ -92,7 +101,7 @@ class Selection:
         if not self.run_ids:
             return "<p>A selection without any run.</p>"
         values = {"runs": self.run_ids}
-        runs = reader.question(self.connection_for(values), "selected_runs", **values).sort("dbms_position")
+        runs = self.looked_up("selected_runs", values).sort("dbms_position")
         names = [html.escape(name) for name in runs["experiment"].unique(maintain_order=True)]
         steps = f"; steps {html.escape(', '.join(self.steps))}" if self.steps else ""
         line = (
@@ -133,25 +142,34 @@ class Selection:
             return earlier[0].answer
         key = name, repr(values)
         frame = self.known.answers.get(key)
-        if frame is None and self.ahead is not None:
-            frame = self.ahead.take(name, values)
-        if frame is None and _named_runs(values) is not None:
-            frame = ask_alone(self.lake, name, values)
         if frame is None:
-            frame = reader.question(self.connection_for(values), name, **values)
+            frame = kept.asked_once(self._lake, name, values, partial(self._worked_out, name, values))
         self.known.answers[key] = frame
         before = sum(one.question == name for one in self.asked)
         title = f"{name}-{before + 1}" if before else name
         self.asked.append(AskedQuestion(title, name, values, answer_of(frame, title)))
         return self.asked[-1].answer
 
-    def connection_for(self, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    def _worked_out(self, name: str, values: dict[str, Any]) -> pl.DataFrame:
+        frame = self.ahead.take(name, values) if self.ahead is not None else None
+        if frame is None and _named_runs(values) is not None:
+            frame = ask_alone(self._lake, name, values)
+        return frame if frame is not None else self._question(name, values)
+
+    def looked_up(self, name: str, values: Mapping[str, Any]) -> pl.DataFrame:
+        """The answer of a question with exactly these parameters, which does not count as asked."""
+        return kept.asked_once(self._lake, name, values, partial(self._question, name, values))
+
+    def _question(self, name: str, values: Mapping[str, Any]) -> pl.DataFrame:
+        return reader.question(self._connection_for(values), name, **values)
+
+    def _connection_for(self, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
         """The connection to ask with these parameters: narrowed to the files of their runs, if they name any."""
         runs = _named_runs(values)
         if runs is None:
-            return self.lake  # the question says what is wrong, if it has runs at all
+            return self._lake  # the question says what is wrong, if it has runs at all
         if runs not in self.known.narrowed:
-            self.known.narrowed[runs] = narrowed(self.lake, runs)
+            self.known.narrowed[runs] = narrowed(self._lake, runs)
         return self.known.narrowed[runs]
 
 
@@ -237,7 +255,7 @@ def choose(
     repeats = [repeats] if isinstance(repeats, int) else repeats
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
-    known = reader.question(lake, "known_runs")
+    known = kept.asked_once(lake, "known_runs", {}, partial(reader.question, lake, "known_runs"))
     if known.is_empty():
         return Selection(lake, [], list(steps), bases(base), points, palette=palette)
     _check("run", runs, known["run_id"], "in the lake")
@@ -302,7 +320,7 @@ def chosen(parameters: Mapping[str, Any]) -> Selection:
     Of `parameters`, all variables of the notebook, those count that `choose` has a parameter for.
     """
     taken = inspect.signature(choose).parameters.keys() - {"lake"}
-    return choose(reader.lake(), **{name: parameters[name] for name in taken & parameters.keys()})
+    return choose(reader.unshared_lake(), **{name: parameters[name] for name in taken & parameters.keys()})
 
 
 def _plain(name: str) -> str:

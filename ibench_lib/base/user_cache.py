@@ -21,3 +21,20 @@ def folder(name: str) -> Path | None:
         if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022:
             return place
     return None
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file of the cache, which another process finds whole or not at all. Raises OSError."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)
+
+
+def forget_oldest(place: Path, most_files: int, most_bytes: int | None = None) -> None:
+    """Remove the files of a folder that were not written or used for longest, until it has no more. Raises OSError."""
+    there = [(status.st_mtime_ns, status.st_size, path) for path in place.iterdir() for status in (path.lstat(),)]
+    files, size = 0, 0
+    for _, its_size, path in sorted(there, reverse=True):
+        files, size = files + 1, size + its_size
+        if files > most_files or (most_bytes is not None and size > most_bytes):
+            path.unlink(missing_ok=True)

@@ -1,10 +1,9 @@
 """What commands have printed of a lake, kept for the next time when the same is asked of the same runs.
 
 These commands only read, and compute for seconds what does not change until a run does. The name of a kept output is
-the digest of everything that it depends on: the words of the command, the environment, the terminal, this library,
-where Python finds packages, and name, inode, size and change time of every file of every run. So a new, changed,
-removed, excluded or annotated run, or an updated library, has no kept output. Nothing is kept while a run is written,
-for a lake elsewhere, or of a command that fails.
+the digest of everything that it depends on: the words of the command, the environment, the terminal, and what
+`store.state` has of the runs and the library. Nothing is kept while a run is written, for a lake elsewhere, or of a
+command that fails.
 
 It is in the user's cache folder and not in the project, so that no lake or project of others can say what is printed.
 """
@@ -15,28 +14,20 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from pathlib import Path
 from typing import Any
 
 from ibench_lib import plugins
 from ibench_lib.base import user_cache
 from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import UsageError
-from ibench_lib.paths import LAKE_VARIABLE, PACKAGE, Workspace, say_once, workspace
+from ibench_lib.paths import LAKE_VARIABLE, Workspace, say_once, workspace
+from ibench_lib.store.state import state_of
 
 COMMANDS = ("changes", "compare", "explain", "stalls", "summary")
-"""Their output depends on nothing but what `_asked` and `_state` have: no clock, no other file."""
-
-YOUNG_NS = 2_000_000_000
-"""A file that changes again within the clock's resolution keeps its times: younger ones may not show a change."""
-
-_JOURNAL = "journal"
-"""In the folder of a run that is written, or whose writer died: it changes without any file that does."""
+"""Their output depends on nothing but what `_asked` and `state_of` have: no clock, no other file."""
 
 _OF_THE_SHELL = ("_", "OLDPWD", "SHLVL")
 """Variables of the environment that change from command to command and that nothing of ours reads."""
@@ -51,7 +42,7 @@ _MOST = 200
 def printed(words: Sequence[str], command: Callable[[], Any]) -> None:
     """Print what a command prints: as it was kept, or by calling it."""
     here = _place() if words and words[0] in COMMANDS else None
-    state = _state(here) if here is not None else None
+    state = state_of(here) if here is not None else None
     if here is None or state is None:
         command()
         return
@@ -65,7 +56,7 @@ def printed(words: Sequence[str], command: Callable[[], Any]) -> None:
             command()
     except SystemExit as ended:
         # What came or went while it was read may be in the output in part, and what is said once is not said again.
-        if not ended.code and _state(here) == state and say_once.cache_info().currsize == said:
+        if not ended.code and state_of(here) == state and say_once.cache_info().currsize == said:
             _keep(name.hexdigest(), pieces)
         raise
 
@@ -107,41 +98,6 @@ def _asked(words: Sequence[str]) -> str:
     return repr((list(words), os.getcwd(), environment, streams, shutil.get_terminal_size()))
 
 
-def _state(here: Workspace) -> str | None:
-    """The digest of the runs and of the code that reads them; None where they may change without showing it."""
-    packages = [(place, _changed(place)) for place in sys.path if place]
-    digest, youngest = hashlib.blake2b(f"{sys.version} {packages}".encode(errors="surrogateescape")), 0
-    for folder in (here.runs, here.sample, here.root / "experiments", PACKAGE):
-        digest.update(f"\n{folder}\n".encode(errors="surrogateescape"))
-        for path, status in _everything_in(folder):
-            seen: tuple[int, ...] = (status.st_mode, status.st_ino)
-            if not stat.S_ISDIR(status.st_mode):
-                seen += (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-                youngest = max(youngest, status.st_ctime_ns)
-            elif os.path.basename(path) == _JOURNAL and folder is not PACKAGE:
-                return None
-            digest.update(f"{path} {seen}\n".encode(errors="surrogateescape"))
-    return None if time.time_ns() - youngest < YOUNG_NS else digest.hexdigest()
-
-
-def _everything_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Each file and folder below a folder, in an order that stays; links are not followed."""
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(set(folders) - {"__pycache__"})
-        for name in [*folders, *sorted(files)]:
-            path = os.path.join(place, name)
-            with suppress(FileNotFoundError):
-                yield path, os.lstat(path)
-
-
-def _changed(place: str) -> int | None:
-    """When something was added to a folder of packages, or removed from it."""
-    try:
-        return os.stat(place).st_mtime_ns
-    except OSError:
-        return None
-
-
 def _print_again(key: str) -> bool:
     """Print what is kept under this name. False if there is nothing."""
     folder = user_cache.folder("printed")
@@ -163,10 +119,6 @@ def _keep(key: str, pieces: Sequence[tuple[int, str]]) -> None:
     content, folder = json.dumps(pieces), user_cache.folder("printed")
     if folder is None or len(content) > _LONGEST or any(map(plugins.added, plugins.KINDS)):
         return
-    temporary = folder / f"{key}.{os.getpid()}"
     with suppress(OSError):
-        temporary.write_text(content, encoding="utf-8")
-        os.replace(temporary, folder / f"{key}.json")
-        there = sorted(folder.iterdir(), key=lambda path: path.lstat().st_mtime_ns)
-        for path in there[:-_MOST]:
-            path.unlink(missing_ok=True)
+        user_cache.write(folder / f"{key}.json", content.encode())
+        user_cache.forget_oldest(folder, _MOST)

@@ -24,7 +24,7 @@ from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.show.kit.display import sentence
 from ibench_lib.show.kit.pieces import Html, Piece, Sentence
-from ibench_lib.store import catalogue, reader
+from ibench_lib.store import catalogue
 
 _LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")
 
@@ -48,7 +48,7 @@ def evidence(selection: Selection) -> Evidence:
 
     Each question has the id `evidence.<question>`; one that was asked again with other parameters has `-2` after it.
     """
-    runs = reader.question(selection.lake, "evidence", runs=selection.run_ids).to_dicts()
+    runs = selection.looked_up("evidence", {"runs": selection.run_ids}).to_dicts()
     parts = [
         _runs(runs),
         _experiments(runs),

@@ -29,7 +29,6 @@ from ibench_lib.show.purge_lag.sentences import dead_rows_statements
 from ibench_lib.show.purge_lag.tables import dead_rows_table
 from ibench_lib.show.sweep.charts import sweep_chart
 from ibench_lib.show.sweep.sentences import sweep_statements
-from ibench_lib.store import reader
 
 _COUNTS_DEAD_ROWS = "postgres"
 """The flavour of servers whose old row versions are dead rows of tables, not a history list."""
@@ -124,7 +123,7 @@ def sweeps(post: Selection) -> Section:
     if not any("-clients-" in name for name in runs["setup"]) and not any("-" in name for name in runs["config"]):
         return Section(())
     asked = {"runs": post.run_ids, "steps": post.steps}
-    sweep = reader.question(post.connection_for(asked), "sweep", **asked)
+    sweep = post.looked_up("sweep", asked)
     drawn = [rows for _, _, _, rows in swept_steps(sweep)]
     if not drawn:
         return Section(())

@@ -38,6 +38,7 @@ from ibench_lib.store.index import INDEXED, Index, quoted
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 from ibench_lib.store.narrow import NarrowableViews, narrowed
 from ibench_lib.store.shown import remember_where
+from ibench_lib.store.state import remember_state, state_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,17 +76,23 @@ _GIVEN = {"runs": "runs_of('<experiment>')", "steps": "[]", "ids": "runs_of('<ex
 
 _LONGEST_OPENING_S = 10.0
 
-_AHEAD: dict[str, Future[duckdb.DuckDBPyConnection]] = {}
+_Opened = tuple[duckdb.DuckDBPyConnection, str | None]
+"""A lake, and the state of what it was opened with, if that did not change meanwhile."""
+
+_AHEAD: dict[str, Future[_Opened]] = {}
 """The lake that is being opened, by its place."""
 
 
 def open_ahead() -> None:
     """Begin to open the lake that the next call of `lake` without a place is going to ask for, if it is this one."""
-    place, opening = _default(), Future[duckdb.DuckDBPyConnection]()
+    place, opening = _default(), Future[_Opened]()
 
     def work() -> None:
         try:
-            opening.set_result(_opened(place))
+            before = _state(place)
+            connection = _opened(place)
+            unchanged = before is not None and before == _state(place)
+            opening.set_result((connection, before if unchanged else None))
         except BaseException as error:
             opening.set_exception(error)
 
@@ -110,8 +117,24 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so that one can build on
     another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there and empty.
     """
-    ahead = _AHEAD.pop(str(_default()), None) if place is None else None
-    return ahead.result() if ahead is not None else _opened(place or _default())
+    return _opened_ahead()[0] if place is None else _opened(place)
+
+
+def unshared_lake() -> duckdb.DuckDBPyConnection:
+    """The same without `place`, for one who lets nobody change it: its state is remembered, if it was opened ahead."""
+    connection, state = _opened_ahead()
+    if state is not None:
+        remember_state(connection, state)
+    return connection
+
+
+def _opened_ahead() -> _Opened:
+    ahead = _AHEAD.pop(str(_default()), None)
+    return ahead.result() if ahead is not None else (_opened(_default()), None)
+
+
+def _state(place: Workspace | str) -> str | None:
+    return state_of(place) if isinstance(place, Workspace) else None
 
 
 def _default() -> Workspace | str:

@@ -157,7 +157,7 @@ def test_what_a_choice_has_found_out_is_not_asked_again(workspace: Workspace, mo
     two = pair(chosen, "system.cy10a", "system.other")
     assert len(chosen.runs) == len(two.runs) == 2
     assert len(set(questions)) == len(questions), "each question once"
-    assert two.connection_for({"runs": chosen.run_ids}) is chosen.connection_for({"runs": chosen.run_ids})
+    assert two._connection_for({"runs": chosen.run_ids}) is chosen._connection_for({"runs": chosen.run_ids})
 
 
 @pytest.mark.parametrize(

@@ -38,3 +38,17 @@ def test_a_file_or_a_link_in_its_place_is_none(tmp_path: Path) -> None:
     os.symlink(tmp_path, tmp_path / "ibench" / "printed")
     assert user_cache.folder("apt") is None
     assert user_cache.folder("printed") is None
+
+
+def test_the_files_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
+    place = tmp_path / "ibench"
+    place.mkdir()
+    for age, name in enumerate(("newest", "newer", "older", "oldest")):
+        user_cache.write(place / name, b"12345")
+        os.utime(place / name, (1_000_000 - age, 1_000_000 - age))
+    user_cache.forget_oldest(place, 3)
+    assert sorted(path.name for path in place.iterdir()) == ["newer", "newest", "older"]
+    user_cache.forget_oldest(place, 3, 14)
+    assert sorted(path.name for path in place.iterdir()) == ["newer", "newest"]
+    user_cache.write(place / "newer", b"1")
+    assert (place / "newer").read_bytes() == b"1" and len(list(place.iterdir())) == 2

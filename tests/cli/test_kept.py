@@ -15,6 +15,7 @@ import pytest
 from ibench_lib import plugins
 from ibench_lib.cli import kept
 from ibench_lib.paths import LAKE_VARIABLE, Workspace, say_once
+from ibench_lib.store import state
 
 RUN = "20261121T070508Z-demo-small-system.cy10a-r1"
 WORDS = ("summary", "demo")
@@ -25,8 +26,8 @@ def _place(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """A lake with a file, a library of a file, and an empty cache of the user's."""
     for variable, folder in {"IBENCH_HOME": workspace.root, "XDG_CACHE_HOME": tmp_path / "cache"}.items():
         monkeypatch.setenv(variable, str(folder))
-    monkeypatch.setattr(kept, "YOUNG_NS", 0)
-    monkeypatch.setattr(kept, "PACKAGE", tmp_path / "library")
+    monkeypatch.setattr(state, "YOUNG_NS", 0)
+    monkeypatch.setattr(state, "PACKAGE", tmp_path / "library")
     for file in (tmp_path / "library" / "analysis.py", workspace.runs / RUN / "steps.parquet"):
         file.parent.mkdir(parents=True)
         file.write_text("content")
@@ -125,7 +126,7 @@ def test_nothing_is_kept_of_what_may_change_without_showing_it(
             patch.setenv(LAKE_VARIABLE, str(workspace.data))
             assert "computed" in _print()
         with monkeypatch.context() as patch:
-            patch.setattr(kept, "YOUNG_NS", 3600 * 10**9)
+            patch.setattr(state, "YOUNG_NS", 3600 * 10**9)
             assert "computed" in _print()
         with monkeypatch.context() as patch:
             patch.setattr(plugins, "added", lambda kind: {"queue": "acme"} if kind == "workloads" else {})
