@@ -140,13 +140,18 @@ def _rendered(
 
 def fill_template(name: str, values: dict[str, Any], file: str = "index.html.j2") -> str:
     """A file of `templates/<name>/` with `values` as its `resources.<name>`."""
+    # Everything is in the values: a notebook would only be copied.
+    body, _ = _exporter(name, file).from_notebook_node(_NOTHING, resources={name: values})
+    return str(body)
+
+
+@cache
+def _exporter(name: str, file: str) -> TemplateExporter:
+    """It keeps its template, which takes longer to compile than to fill."""
     # Not HTMLExporter, which parses the finished page and writes it again.
-    exporter = TemplateExporter(  # type: ignore[no-untyped-call]
+    return TemplateExporter(  # type: ignore[no-untyped-call]
         extra_template_basedirs=[str(TEMPLATES)], template_name=name, template_file=file
     )
-    # Everything is in the values: a notebook would only be copied.
-    body, _ = exporter.from_notebook_node(_NOTHING, resources={name: values})
-    return str(body)
 
 
 def template_text(name: str) -> str:

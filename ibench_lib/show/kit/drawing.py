@@ -66,10 +66,9 @@ def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
         for repeat in sorted(number for dbms, number in parts if dbms == name):
             rows = parts[name, repeat]
             label = f"{name} r{repeat}" if several else name
-            statuses = zip(rows["step"].to_list(), rows["step_status"].to_list(), strict=True)
-            broken = next((f" ({step}: {status})" for step, status in statuses if status != "complete"), None)
-            if broken:
-                label += broken
+            broken = (rows["step_status"] != "complete").arg_true()
+            if len(broken):
+                label += f" ({rows['step'][broken[0]]}: {rows['step_status'][broken[0]]})"
             elif rows["run_status"][0] != "complete":
                 label += f" (run: {rows['run_status'][0]})"
             yield label, int(rows["dbms_position"][0]) - 1, rows
@@ -100,7 +99,10 @@ def numbers(values: pl.Series, decimals: int) -> list[Any]:
 
 def moments(values: pl.Series) -> list[Any]:
     """Times in seconds for plotly, to a millisecond: whole ones as whole numbers, which are short as text."""
-    rounded = [round(float(value), 3) for value in values]
+    known = values.cast(pl.Float64).to_numpy()
+    if (known == np.floor(known)).all():  # most series: seconds, of which a large post has a million
+        return list(known.astype(np.int64).tolist())
+    rounded = [round(value, 3) for value in known.tolist()]
     return [int(value) if value.is_integer() else value for value in rounded]
 
 

@@ -168,7 +168,7 @@ def _label(name: str, strong: _RunOf, pale: list[_RunOf], column: str) -> str:
     """What a panel shows: the dbms, of several repeats which one is strong, and intervals where no second is known."""
     own, *others = [label.removeprefix(f"{name} ") for label, _, _ in (strong, *pale)]
     shown = f"{name} {own} ({', '.join(others)} pale)" if others else strong[0].removesuffix(" r1")
-    lengths = intervals_said(strong[2].drop_nulls(column))
+    lengths = intervals_said(strong[2]) and intervals_said(strong[2].drop_nulls(column))
     return f"{shown}, {lengths}, each drawn flat" if lengths else shown
 
 
