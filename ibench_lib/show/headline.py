@@ -416,7 +416,7 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
         why = "Rows, durations and memory are scaled down to this fraction of scale 1."
-        reservations.append((f"rows, seconds and memory: {joined(scales)} of full scale", why))
+        reservations.append((f"rows, seconds and memory at scale {joined(scales)}", why))
     warned = runs_warned(runs)
     if warned:
         what = f"warnings in {warned} of {count(len(runs), 'run')}: {_warned_of(runs)}"

@@ -86,7 +86,7 @@ def sampled(lake: duckdb.DuckDBPyConnection, post: Selection, step: str, columns
 def test_purge_lag_limits(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
     post = of_post(
         posts["sample"], lake, "Purge is slowed on purpose", "over 22,000 pages in qr100, where a13 reads at most 127",
-        "A limit delays inserts, but spares them reads, too. With a13 the delay costs more",
+        "A limit delays inserts, but spares them reads, too; that of a13 costs them more than it spares",
         "a13 inserts more slowly in l.i1 than base", "their l.i1 is faster than that of base",
         "with fewer reads and 0.70x to 0.81x of its CPU for a row",
         "a10 has them without a limit, and its query is about as slow as base's",

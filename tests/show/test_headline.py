@@ -199,7 +199,7 @@ def test_reservations_come_before_the_numbers() -> None:
     )
     badges = re.findall(r"<li title=[^>]*>([^<]*)</li>", markup(post))
     assert badges == [
-        "1 of 3 runs not complete", "one run of each", "rows, seconds and memory: 1/500 of full scale",
+        "1 of 3 runs not complete", "one run of each", "rows, seconds and memory at scale 1/500",
         "warnings in 1 of 3 runs: swap",
         "client-bound: qr100", "target rate missed: qr100",
     ]  # fmt: skip
