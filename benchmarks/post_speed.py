@@ -200,10 +200,9 @@ def report(
         "Figures are the median (min to max). MB means 10^6 bytes; compressed plotly.js is 1.9 MB of a "
         "page with charts.",
         "",
-        "A post is built first with nothing in the user's cache, then again: its questions have the same answers then, "
-        "which were",
-        "kept. So it is when an author has changed the words of a post. `again` in the last column: the target is "
-        "reached then only.",
+        "Each post is built first with an empty cache, and then again, as after a change of its words: the second "
+        "build reads the",
+        "answers that the first one kept. `again` in the last column: only the second build reaches the target.",
         "",
         "| post | first, s | again, s | target, s | page, MB | kernel, GB | builder, GB | reached |",
         "|---|---|---|---|---|---|---|---|",

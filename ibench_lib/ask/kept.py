@@ -2,7 +2,7 @@
 
 The name of a kept answer is the digest of the question, its parameters and the state of the lake (`store.state`). It is
 in the user's cache folder and not in the project, so that no lake or project of others can say what a post shows.
-Answers are kept of lakes whose state was noted when they were opened: those that the kernels of posts open ahead.
+Answers are kept only for lakes whose state was noted at their opening: those that the kernels of posts open ahead.
 """
 
 from __future__ import annotations
