@@ -3,31 +3,31 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo posts test test-quick test-rest test-long test-changed test-builds check fix lab release clean env server chromium axe sysbench postgres lock
+.PHONY: help demo posts test test-quick test-rest test-long test-changed test-builds check fix lab release clean env server chromium axe plotly sysbench postgres lock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: server ## run the small benchmark on a real server and build its post
+demo: server plotly ## run the small benchmark on a real server and build its post
 	@$(BIN)/ibench run experiments/demo.yaml
 	@$(BIN)/ibench post papermill_params/insert_benchmark/demo.yml
 
-posts: env ## build every post in papermill_params/, and the site that lists them
+posts: plotly ## build every post in papermill_params/, and the site that lists them
 	@$(BIN)/ibench posts papermill_params/; built=$$?; $(BIN)/ibench site && exit $$built
 
-test: server chromium axe sysbench postgres ## run the tests: four at a time, then, one at a time, those that measure time; within 10 minutes
+test: server chromium axe plotly sysbench postgres ## run the tests: four at a time, then, one at a time, those that measure time; within 10 minutes
 	@$(BIN)/python tools/run_tests.py test
 
 test-quick: env ## run the tests that need no server, browser or lake, in a minute
 	@$(BIN)/python tools/run_tests.py quick
 
-test-long: server chromium axe sysbench postgres ## run the tests that take too long for test
+test-long: server chromium axe plotly sysbench postgres ## run the tests that take too long for test
 	@$(BIN)/python tools/run_tests.py long
 
-test-rest: server chromium axe sysbench postgres ## run what test-quick leaves out of test and test-long
+test-rest: server chromium axe plotly sysbench postgres ## run what test-quick leaves out of test and test-long
 	@$(BIN)/python tools/run_tests.py rest
 
-test-changed: server chromium axe sysbench postgres ## run the tests, long ones too, that the changes since BASE (origin/main) can reach
+test-changed: server chromium axe plotly sysbench postgres ## run the tests, long ones too, that the changes since BASE (origin/main) can reach
 	@BASE=$(BASE) $(BIN)/python tools/run_tests.py changed
 
 test-builds: server sysbench postgres ## install every server build from its registry and run on it; profile one with perf
@@ -69,6 +69,9 @@ chromium: env ## install headless Chromium for the tests if there is none
 
 axe: env ## install axe-core, which checks pages in the tests, if it is missing (npm)
 	@$(BIN)/python tools/provide.py axe
+
+plotly: env ## get the third of plotly.js that most pages can do with, if npm is here
+	@$(BIN)/python tools/provide.py plotly
 
 sysbench: env ## install sysbench if there is none: the workload of that name drives it
 	@$(BIN)/python tools/provide.py sysbench

@@ -34,6 +34,7 @@ from benchmarks.lake_scale import lake_of
 from benchmarks.performance_page import write_section
 from benchmarks.scale_lake import EXPERIMENT, Size
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.publish.plotly_js import library
 from ibench_lib.publish.post_file import CheckedPost, check_posts
 from ibench_lib.publish.skipped import without_run
 from ibench_lib.store import reader
@@ -191,14 +192,15 @@ def report(
     one: dict[str, Builds], together: Sequence[tuple[float, float]], scale: Builds, size: Size, points: int = POINTS
 ) -> str:
     """The section of docs/benchmarks/post_speed.md."""
+    plotly = len(library({"scatter", "heatmap"}).packed)
     lines = [
         "# What a post costs",
         "",
         f"Measured with `python -m benchmarks.post_speed`: {ROUNDS} rounds on {psutil.cpu_count()} shared cores, "
         "each command from its start to its end.",
         f"Ten million rounds of an empty loop in Python take {loop_s():.2f} s there.",
-        "Figures are the median (min to max). MB means 10^6 bytes; compressed plotly.js is 1.9 MB of a "
-        "page with charts.",
+        f"Figures are the median (min to max). MB means 10^6 bytes; plotly.js is {plotly / 1e6:.1f} MB of a page with "
+        "charts that zoom.",
         "",
         "Each post is built first with an empty cache, and then again, as after a change of its words: the second "
         "build reads the",

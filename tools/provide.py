@@ -5,12 +5,15 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 from ibench_lib.base import debian
 from ibench_lib.base.chromium import find_chromium, install_chromium
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import workspace
+from ibench_lib.publish import plotly_js
 from ibench_lib.servers import catalogue, registry
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources.apt import install_mariadb
@@ -22,6 +25,9 @@ PLAYWRIGHT_LIBRARIES = "playwright-libraries"
 # Holds pages against the rules of accessibility; tests/posts/browsing.py runs it in them.
 AXE_CORE, AXE_CORE_SHA256 = "axe-core@4.14.1", "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745"
 AXE_FOLDER = AXE_CORE.replace("@", "-")
+# A third of plotly.js, which most pages can do with; ibench_lib/publish/plotly_js.py says which file of it.
+PLOTLY = f"plotly.js-cartesian-dist-min@{plotly_js.VERSION}"
+PLOTLY_SHA256 = "c5f9a84666b97e571a04de689e09319869e60900e265c89eac2f71d0b5a0de88"
 
 
 def server() -> None:
@@ -74,16 +80,37 @@ def axe() -> None:
         debian.install(["npm"], as_root)
     print("ibench: getting axe-core with npm", flush=True)
     with registry.arriving(workspace()) as root:
-        run_client("npm", ["pack", "--silent", "--pack-destination", str(root), AXE_CORE], root)
-        (archive,) = root.glob("*.tgz")
-        check_sha256(archive, AXE_CORE_SHA256)
-        with tarfile.open(archive) as tar:
-            for name in ("axe.min.js", "LICENSE"):
-                content = tar.extractfile(f"package/{name}")
-                assert content is not None
-                (root / name).write_bytes(content.read())
-        archive.unlink()
+        from_npm(AXE_CORE, AXE_CORE_SHA256, ["axe.min.js", "LICENSE"], root)
         root.rename(folder)
+
+
+def from_npm(package: str, sha256: str, names: list[str], folder: Path) -> None:
+    """Some files of a package, unpacked into a folder. Raises IbenchError if npm cannot get it or it is another."""
+    run_client("npm", ["pack", "--silent", "--pack-destination", str(folder), package], folder)
+    (archive,) = folder.glob("*.tgz")
+    check_sha256(archive, sha256)
+    with tarfile.open(archive) as tar:
+        for name in names:
+            content = tar.extractfile(f"package/{name}")
+            assert content is not None
+            (folder / name).write_bytes(content.read())
+    archive.unlink()
+
+
+def plotly() -> None:
+    """The part of plotly.js that most pages need. Without it they are right too, and larger."""
+    target = plotly_js.part_path()
+    if target.exists():
+        return
+    print("ibench: getting the part of plotly.js for charts with two axes, with npm", flush=True)
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            from_npm(PLOTLY, PLOTLY_SHA256, [target.name, "LICENSE"], Path(name))
+            target.parent.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(name, target.parent)
+            target.parent.chmod(0o755)
+    except IbenchError as error:
+        print(f"ibench: {error.what}; so pages with charts that zoom have all of plotly.js, 1.3 MB more")
 
 
 def sysbench() -> None:
@@ -112,6 +139,7 @@ WAYS: dict[str, Callable[[], None]] = {
     "server": server,
     "chromium": chromium,
     "axe": axe,
+    "plotly": plotly,
     "sysbench": sysbench,
     "postgres": postgres,
 }

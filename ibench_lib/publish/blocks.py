@@ -65,10 +65,10 @@ def _without_tldr(below: bool) -> tuple[str, str]:
 class Blocks:
     """Makes blocks, and remembers what a page has once: ids of charts, style of tables, long sentences.
 
-    `charts` is the number of those that need zoom. `evidence` are the names of the answers whose SQL and data the page
-    has, `left_out` names the files that it has no room for. The first screen `before_title` that has a place for the
-    author's tl;dr gets it (`placed`): `tldr` makes what stands above its picture, and if there is a place below that,
-    what stands there.
+    `kinds` are the types of traces of the charts that need zoom. `evidence` are the names of the answers whose SQL and
+    data the page has, `left_out` names the files that it has no room for. The first screen `before_title` that has a
+    place for the author's tl;dr gets it (`placed`): `tldr` makes what stands above its picture, and if there is a place
+    below that, what stands there.
     """
 
     evidence: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class Blocks:
     before_title: bool = False
     placed: bool = False
     flames: bool = False
-    charts: int = 0
+    kinds: set[str] = field(default_factory=set)
     over_time: int = 0
     """Those that a crosshair goes over."""
     tables: int = 0
@@ -198,7 +198,7 @@ class Blocks:
                 f'<div role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text">{picture}</div>'
                 f'<p class="alt" id="{name}.text">{html.escape(describe(figure))}</p></figure>'
             )
-        self.charts += 1
+        self.kinds |= {str(trace.get("type", "scatter")) for trace in figure.get("data", [])} or {"scatter"}
         layout.pop("title", None)
         layout["margin"] = {**layout.get("margin", {}), "t": 28}
         data = [_evenly_spaced(trace, layout) for trace in figure.get("data", [])]

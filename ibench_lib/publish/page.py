@@ -17,11 +17,11 @@ from typing import Any
 from nbconvert import TemplateExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
-from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from ibench_lib.paths import TEMPLATES
-from ibench_lib.publish.blocks import TABLES_SCOPE, Blocks, evidence_in, json_for_script, markdown, packed
+from ibench_lib.publish.blocks import TABLES_SCOPE, Blocks, evidence_in, json_for_script, markdown
 from ibench_lib.publish.notebook import is_section, tags
+from ibench_lib.publish.plotly_js import library
 from ibench_lib.publish.prose import plain, prose
 from ibench_lib.show.kit.grid import style_sheet as table_style
 from ibench_lib.show.kit.picture_style import picture_style
@@ -81,12 +81,6 @@ class Section:
     wanted: bool = True
 
 
-@cache
-def packed_plotly() -> str:
-    """The library of charts as a page has it. It is made once, or by a thread while a notebook runs."""
-    return packed(get_plotlyjs())
-
-
 def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES) -> bytes:
     """The page. One that would be larger than `most_bytes` lets go of embedded files, and says so in their places."""
     content, files = _rendered(notebook, text)
@@ -112,7 +106,7 @@ def _rendered(
     maker = Blocks(evidence_in(notebook), left_out, tldr)
     sections = _sections(notebook, text, maker)
     # The library of charts is most of a page: it is there once, packed, and not at all where nothing is drawn.
-    plotly = get_plotlyjs() if maker.charts else ""
+    plotly = library(maker.kinds) if maker.kinds else None
     scripts = [template_text("post/draw.js")]
     if maker.flames:
         scripts.append(template_text("post/flame.js"))
@@ -130,9 +124,9 @@ def _rendered(
         "sections": sections,
         "style": style_sheet() + picture_style() + template_text("post/post.css"),
         "table_style": table_style(TABLES_SCOPE) if maker.tables else "",
-        "plotly": packed_plotly() if plotly else "",
+        "plotly": plotly.packed if plotly else "",
         "scripts": scripts,
-        "hashes": [script_hash(text) for text in (plotly, *scripts) if text],
+        "hashes": [script_hash(text) for text in (*([plotly.code] if plotly else []), *scripts)],
         "config": json_for_script({"plotly": CHART_CONFIG, "dark": dark_colours()}),
     }
     return fill_template("post", post).encode(), maker.files

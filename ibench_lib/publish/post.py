@@ -30,6 +30,7 @@ from ibench_lib.publish.execution import NotebookStopped, Progress, note_failure
 from ibench_lib.publish.expected import expect_questions, remember_questions
 from ibench_lib.publish.kernel import Kernel, started_kernel
 from ibench_lib.publish.notebook import write_notebook
+from ibench_lib.publish.plotly_js import library
 from ibench_lib.publish.post_file import CheckedPost, check_post
 from ibench_lib.publish.preview import PREVIEW_NAME, description, preview
 from ibench_lib.publish.record import (
@@ -110,7 +111,7 @@ def _build(
     executed = building / NOTEBOOK_NAME
     try:
         try:
-            threading.Thread(target=page.packed_plotly, daemon=True).start()
+            threading.Thread(target=library, args=[frozenset()], daemon=True).start()
             expect_questions(kernel, workspace, post.spec.notebook)
             notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress)
             remember_questions(notebook, workspace, post.spec.notebook)
