@@ -183,6 +183,10 @@ def _each(
     """As `each`; of `given`, each function gets what it has a parameter for. `words` are those of headings."""
     if frame.is_empty():
         return Shown((sentence(nothing),), names_of(frame))
+    names = names_of(frame)
+    # Of what is drawn of them nobody asks for names, and to hand those on would be a tenth of the work of many charts.
+    frame = pl.DataFrame(frame)
+    given = {name: pl.DataFrame(each) if isinstance(each, pl.DataFrame) else each for name, each in given.items()}
     parts: dict[str, list[Item]] = {}
     drawings = [(drawing_of(function), _taken(function, given)) for function in functions]
     columns = [by] if isinstance(by, str) else list(by)
@@ -204,7 +208,7 @@ def _each(
             items += [Html(f'<details class="fold"><summary>{summary}</summary>'), *below, Html("</details>")]
         else:
             items += [*([Html(head)] if head else []), *below]
-    return Shown(tuple(items), names_of(frame))
+    return Shown(tuple(items), names)
 
 
 def _alike(groups: Sequence[pl.DataFrame], by: Sequence[str], once: Sequence[str]) -> list[pl.DataFrame]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, Literal, ParamSpec
@@ -116,6 +116,8 @@ def plotted(values: pl.Series, decimals: int) -> list[Any]:
     up, down = 10 ** np.maximum(3 - size, 0), 10 ** np.maximum(size - 3, 0)
     # A whole number divided by a power of ten is the nearest to the decimal fraction, which is short as text.
     four = np.round(rounded * up / down) * down / up
+    if (four == np.floor(four)).all():  # no gap and no fraction: most rates of whole posts
+        return list(four.astype(np.int64).tolist())
     return [None if value != value else int(value) if value.is_integer() else value for value in four.tolist()]
 
 
@@ -162,8 +164,10 @@ def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: s
     return [{"y": lower, "name": "min", **common}, {"y": upper, "name": "max", "fill": "tonexty", **common}]
 
 
-def dip_bands(dips: pl.DataFrame, palette: str = "default", **place: str) -> list[dict[str, Any]]:
-    """A shape for each dip, from its first second to its last; its edge keeps it visible if it is under a pixel wide.
+def dip_bands(
+    dips: Iterable[Mapping[str, Any]], palette: str = "default", opacity: float = 1, **place: Any
+) -> list[dict[str, Any]]:
+    """A shape for each dip (a row of `dips`), from its first second to its last; its edge is visible under a pixel.
 
     `place`: the axes of the shapes; without them they are on the first x axis and reach through all panels.
     """
@@ -171,24 +175,29 @@ def dip_bands(dips: pl.DataFrame, palette: str = "default", **place: str) -> lis
     known = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, **place}
     return [
         {
-            "type": "rect", "x0": row["from_s"], "x1": row["to_s"], "fillcolor": fill, "opacity": 0.55,
+            "type": "rect", "x0": row["from_s"], "x1": row["to_s"], "fillcolor": fill, "opacity": 0.55 * opacity,
             "layer": "below", "line": {"color": ink, "width": 0.5}, **known,
         }
-        for row in dips.to_dicts()
+        for row in dips
     ]  # fmt: skip
 
 
 def dip_labels(
-    dips: pl.DataFrame, end_s: float, apart: float = 0.1, *, taken: list[float] | None = None, **place: Any
+    dips: Iterable[Mapping[str, Any]],
+    end_s: float,
+    apart: float = 0.1,
+    *,
+    taken: list[float] | None = None,
+    **place: Any,
 ) -> list[dict[str, Any]]:
-    """What dips are put down to, as annotations above their bands: the costliest where there is no room for all.
+    """What dips (rows of `dips`) are put down to, above their bands: the costliest where there is no room for all.
 
     `apart` is the room that a label takes, as a share of the axis, which ends at `end_s`; `taken` are the places of
     labels that are there already, and gets those of the new ones.
     """
     taken = [] if taken is None else taken
     labels = []
-    for row in dips.sort("lost", descending=True, maintain_order=True).to_dicts():
+    for row in sorted(dips, key=lambda row: -row["lost"]):
         middle = (row["from_s"] + row["to_s"]) / 2
         if all(abs(middle - other) >= apart * end_s for other in taken):
             taken.append(middle)

@@ -102,7 +102,7 @@ def step_detail_chart(frame: pl.DataFrame, *, detail: StepDetail, palette: str =
     if not places:
         text = "no value in the step"
         notes.append({"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False})
-    dips = detail.dips.filter(**one)
+    dips = detail.dips.filter(**one).to_dicts()
     notes += dip_labels(dips, end_s, 0.2 if several else 0.1, yanchor="top")
     title = f"{alike['step']}, {alike['setup']}: {runs[one['run_id']]}"
     if lengths := intervals_said(frame):

@@ -120,29 +120,29 @@ def _panels(
     hover = {"hovertemplate": f"%{{y}} {inert(unit)}"}
     end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
     runs = list(runs_of(frame))
-    parts = [] if dips is None else dips.partition_by("run_id", "step_id", maintain_order=True)
-    dips_of = {(part["run_id"][0], part["step_id"][0]): part for part in parts}
+    lines_of = _by_client(frame)
+    dips_of = _by_run(dips, frame)
     for row, name in enumerate(names):
         number = _number(row)
         place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        at = {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
+        at: dict[str, Any] = {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
         mine = [(label, position, rows) for label, position, rows in runs if rows["dbms"][0] == name]
         strong = next((run for run in mine if run[2]["run_id"][0] == middle[name]), mine[0])
         pale = [run for run in mine if run is not strong]
         labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, strong, pale, columns[1])))
         for run in (*pale, strong):  # later lines are above earlier ones
-            traces += [{**line, **place, **hover} for line in _lines(run, columns, decimals, strong=run is strong)]
+            of_run = lines_of[name, run[2]["repeat"][0]]
+            lines = _lines(run, of_run, columns, decimals, strong=run is strong)
+            traces += [{**line, **place, **hover} for line in lines]
         taken: list[float] = []
         for run in (strong, *pale):
             rows = run[2]
-            found = dips_of.get((rows["run_id"][0], rows["step_id"][0]))
-            if found is None:
-                continue
-            bands = dip_bands(found, palette, **at)
-            if run is not strong:
-                found = found.with_columns(label=pl.format("r{}: {}", pl.lit(rows["repeat"][0]), "label"))
-                bands = [{**band, "opacity": _PALE * band["opacity"]} for band in bands]
-            shapes += bands
+            found = dips_of.get((rows["run_id"][0], rows["step_id"][0]), ())
+            if run is strong:
+                shapes += dip_bands(found, palette, **at)
+            else:
+                shapes += dip_bands(found, palette, _PALE, **at)
+                found = [{**dip, "label": f"r{rows['repeat'][0]}: {dip['label']}"} for dip in found]
             causes += dip_labels(found, end_s, 0.1, taken=taken, **at, yanchor="top")
     return Drawing(traces, {**layout, "annotations": labels + causes, "shapes": shapes})
 
@@ -172,26 +172,55 @@ def _label(name: str, strong: _RunOf, pale: list[_RunOf], column: str) -> str:
     return f"{shown}, {lengths}, each drawn flat" if lengths else shown
 
 
-def _lines(run: _RunOf, columns: tuple[str, str, str], decimals: int, *, strong: bool) -> list[dict[str, Any]]:
+def _by_client(frame: pl.DataFrame) -> dict[tuple[str, int], dict[int | None, pl.DataFrame]]:
+    """By dbms and repeat, the rows of each client, and of all together (None): a large post has thousands of lines.
+
+    `several`: the row is of several seconds, or of several intervals.
+    """
+    marked = frame.with_columns(several=pl.col("bucket_s") > pl.col("interval_s").fill_null(1) * 1.5)
+    found: dict[tuple[str, int], dict[int | None, pl.DataFrame]] = {}
+    for rows in marked.partition_by("dbms", "repeat", "client", maintain_order=True):
+        of_run = found.setdefault((rows["dbms"][0], rows["repeat"][0]), {None: marked.clear()})
+        of_run[rows["client"][0]] = rows
+    return found
+
+
+def _by_run(dips: pl.DataFrame | None, frame: pl.DataFrame) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    """By run and step, those of the dips of all steps that are in the steps of a frame, as rows."""
+    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    if dips is not None:
+        of_steps = dips.filter(pl.col("step_id").is_in(frame["step_id"].unique().to_list()))
+        for dip in of_steps.select("run_id", "step_id", "from_s", "to_s", "lost", "label").iter_rows(named=True):
+            found.setdefault((dip["run_id"], dip["step_id"]), []).append(dip)
+    return found
+
+
+def _lines(
+    run: _RunOf,
+    by_client: dict[int | None, pl.DataFrame],
+    columns: tuple[str, str, str],
+    decimals: int,
+    *,
+    strong: bool,
+) -> list[dict[str, Any]]:
     """The lines of a run: all clients together, with a band where a point is of several seconds, and each client."""
-    label, position, rows = run
+    label, position, _ = run
     low, middle, high = columns
     colour, _ = theme.series(position)
-    total = flat(rows.filter(pl.col("client").is_null()))
-    clients = rows.filter(pl.col("client").is_not_null()).partition_by("client") if strong else []
+    total = flat(by_client[None])
+    clients = {client: flat(rows) for client, rows in by_client.items() if client is not None} if strong else {}
     lines: list[dict[str, Any]] = [
         {
             "type": "scatter", "x": moments(of_client["at_s"]), "y": plotted(of_client[middle], decimals),
             "mode": line_mode(of_client[middle]), "line": {"color": theme.CLIENT, "width": 1},
-            "marker": {"color": theme.CLIENT, "size": 5}, "name": f"client {of_client['client'][0]}", "meta": ASIDE,
+            "marker": {"color": theme.CLIENT, "size": 5}, "name": f"client {client}", "meta": ASIDE,
             "showlegend": False,
         }
-        for of_client in map(flat, sorted(clients, key=lambda part: part["client"][0]))
+        for client, of_client in sorted(clients.items())
     ]  # fmt: skip
     times = moments(total["at_s"])
     # A single interval has no least and greatest rate.
-    several = (total["bucket_s"] > total["interval_s"].fill_null(1) * 1.5).any()
-    if low != high and several:
+    if low != high and total["several"].any():
         # A stall shorter than a bucket is in its lowest second only, also where the run is pale.
         bounds = band(times, plotted(total[low], decimals), plotted(total[high], decimals), colour)
         lines += bounds if strong else [{**bound, "opacity": 0.2} for bound in bounds]

@@ -20,13 +20,11 @@ from tests.synthetic import Run, three_configurations
 
 pytestmark = pytest.mark.lake
 
-DIPS = pl.DataFrame(
-    [
-        {"from_s": 10, "to_s": 12, "lost": 5.0, "label": "lock"},
-        {"from_s": 14, "to_s": 15, "lost": 9.0, "label": "redo"},
-        {"from_s": 60, "to_s": 61, "lost": 1.0, "label": "unexplained"},
-    ]
-)
+DIPS = [
+    {"from_s": 10, "to_s": 12, "lost": 5.0, "label": "lock"},
+    {"from_s": 14, "to_s": 15, "lost": 9.0, "label": "redo"},
+    {"from_s": 60, "to_s": 61, "lost": 1.0, "label": "unexplained"},
+]
 
 
 def test_a_dbms_looks_the_same_in_every_chart() -> None:
