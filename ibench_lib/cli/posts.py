@@ -18,7 +18,7 @@ from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError, PostsFailed, UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.publish.lean_imports import lean_imports
-from ibench_lib.publish.posts import PostsObserver, PostToBuild, build_posts
+from ibench_lib.publish.posts import PostsObserver, PostToBuild, build_posts, jobs_here, started_builders
 
 
 def post(
@@ -116,19 +116,21 @@ def posts(
 
     [bold]Example:[/] ibench posts papermill_params/
     """
-    with lean_imports():
-        from ibench_lib.publish.post_file import check_posts
-        from ibench_lib.publish.skipped import without_run
-    place = workspace()
-    checked = check_posts(params, place)
-    skipped = without_run(checked, place)
-    for slug, why in skipped.items():
-        err.print(f"[yellow]skipped {safe(slug)}:[/] {safe(why)}", highlight=False, soft_wrap=True)
-    wanted = [post for post in checked if post.spec.slug not in skipped]
-    if not wanted:
-        raise PostsFailed("no post was built", hint="run the experiments that they show first, or name other posts")
-    with PostsProgress(_console()) as progress:
-        results = build_posts([PostToBuild(post.path, post.spec.slug) for post in wanted], place, progress, jobs)
+    place, jobs = workspace(), jobs or jobs_here()
+    at_first = 1 if len(params) == 1 and params[0].is_file() else jobs
+    with started_builders(place, at_first) as ready:
+        with lean_imports():
+            from ibench_lib.publish.post_file import check_posts
+            from ibench_lib.publish.skipped import without_run
+        checked = check_posts(params, place)
+        skipped = without_run(checked, place)
+        for slug, why in skipped.items():
+            err.print(f"[yellow]skipped {safe(slug)}:[/] {safe(why)}", highlight=False, soft_wrap=True)
+        wanted = [PostToBuild(post.path, post.spec.slug) for post in checked if post.spec.slug not in skipped]
+        if not wanted:
+            raise PostsFailed("no post was built", hint="run the experiments that they show first, or name other posts")
+        with PostsProgress(_console()) as progress:
+            results = build_posts(wanted, place, progress, jobs, ready)
     failed = [result for result in results.values() if isinstance(result, IbenchError)]
     if failed:
         raise PostsFailed(

@@ -21,7 +21,6 @@ from nbformat import NotebookNode
 
 from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
-from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME, describe
 from ibench_lib.show.kit.drawing import themed
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
@@ -29,6 +28,7 @@ from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.pieces import (
     FLAME_GRAPH,
+    RUNS_MIME,
     TLDR,
     TLDR_REST,
     Html,

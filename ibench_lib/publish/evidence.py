@@ -21,12 +21,11 @@ from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.base.wording import NOT_MEASURED, count, joined
 from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
-from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.show.kit.display import sentence
-from ibench_lib.show.kit.pieces import Html, Piece, Sentence
+from ibench_lib.show.kit.pieces import RUNS_MIME, Html, Piece, Sentence
 from ibench_lib.store import catalogue
 
-_LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")
+_LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "papermill", "nbconvert")
 
 Row = dict[str, Any]
 

@@ -37,13 +37,12 @@ from ibench_lib.publish.record import (
     NOTEBOOK_NAME,
     PAGE_NAME,
     RECORD_NAME,
-    RUNS_MIME,
     PostRecord,
     read_record,
     write_record,
 )
 from ibench_lib.publish.site import SITE_URL, site_address
-from ibench_lib.show.kit.pieces import Html, Piece, Sentence, html_of
+from ibench_lib.show.kit.pieces import RUNS_MIME, Html, Piece, Sentence, html_of
 
 
 def build_post(

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -75,10 +76,26 @@ def jobs_here() -> int:
     return max(1, min(cpus, psutil.virtual_memory().available // POST_BYTES, MOST_JOBS))
 
 
+@contextmanager
+def started_builders(workspace: Workspace, jobs: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes for `build_posts`, which get ready while it is found out what to build. They end with the context."""
+    builders = [_start(workspace) for _ in range(jobs)]
+    try:
+        yield list(builders)
+    finally:
+        _end([builder for builder in builders if builder.poll() is None])
+
+
 def build_posts(
-    posts: Sequence[PostToBuild], workspace: Workspace, observer: PostsObserver, jobs: int | None = None
+    posts: Sequence[PostToBuild],
+    workspace: Workspace,
+    observer: PostsObserver,
+    jobs: int | None = None,
+    ready: Sequence[subprocess.Popen[str]] = (),
 ) -> dict[str, Path | IbenchError]:
     """Build posts, `jobs` at a time. One that fails does not stop the others, nor does one whose file cannot be used.
+
+    `ready` are builders that were started before (`started_builders`).
 
     Returns
     -------
@@ -88,7 +105,7 @@ def build_posts(
     ------
     Interrupted : Ctrl-C; every builder has ended.
     """
-    lock, builders, waiting = threading.Lock(), _Builders(set()), deque(posts)
+    lock, builders, waiting, idle = threading.Lock(), _Builders(set()), deque(posts), list(ready)
     results: dict[str, Path | IbenchError] = {}
 
     def build(post: PostToBuild, builder: subprocess.Popen[str]) -> Path | IbenchError | None:
@@ -114,7 +131,7 @@ def build_posts(
                 observer.post_begins(post)
                 kills = memory_kills()
                 if builder is None:
-                    builder = _start(workspace)
+                    builder = idle.pop() if idle else _start(workspace)
                     builders.running.add(builder)
             result = build(post, builder)
             died = None if result is not None else ending(builder.wait())

@@ -16,9 +16,6 @@ RECORD_NAME = "post.json"
 PAGE_NAME = "index.html"
 NOTEBOOK_NAME = "post.ipynb"
 
-RUNS_MIME = "application/vnd.ibench.runs+json"
-"""An output of this type lists the runs that a notebook has shown: `{"runs": [{"build": ..., "experiment": ...}]}`."""
-
 
 class PostRecord(BaseModel):
     """One post. `updated` is when its page last became another; `bytes` and `sha256` are the page's."""

@@ -18,8 +18,8 @@ from ibench_lib.publish.blocks import Blocks, evidence_in
 from ibench_lib.publish.notebook import parameters, read_notebook, sections, tags
 from ibench_lib.publish.page import PageText, render
 from ibench_lib.publish.post_file import check_posts
-from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
+from ibench_lib.show.kit.pieces import RUNS_MIME
 from ibench_lib.store import reader
 from tests.publish.browsing import UNNAMED_TABLE, open_post, serious_violations
 from tests.publish.posting import ROOT, VALUES, SharedKernel

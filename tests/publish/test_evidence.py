@@ -15,7 +15,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.downloads import csv_text
 from ibench_lib.publish.evidence import evidence
-from ibench_lib.publish.record import RUNS_MIME
+from ibench_lib.show.kit.pieces import RUNS_MIME
 from ibench_lib.store import catalogue, reader
 from tests.publish.browsing import open_page
 from tests.publish.posting import HOSTILE

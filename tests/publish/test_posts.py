@@ -18,7 +18,7 @@ from ibench_lib.cli.main import app
 from ibench_lib.errors import IbenchError, ParameterError, PostFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.publish import posts
-from ibench_lib.publish.posts import PostToBuild, build_posts
+from ibench_lib.publish.posts import PostToBuild, build_posts, started_builders
 from tests.command import ibench
 from tests.faults import survivors
 from tests.places import ROOT
@@ -86,6 +86,24 @@ def test_one_builder_builds_several_each_in_a_kernel_of_its_own(workspace: Works
     pages = [(workspace.post_dir(slug) / "index.html").read_text() for slug in ("first", "second")]
     (builder, kernel), (same, other) = [re.findall(r"by (\d+) in (\d+), False", page)[0] for page in pages]
     assert builder == same and kernel != other
+
+
+def test_a_builder_that_was_started_ahead_builds_a_post_and_an_idle_one_ends(workspace: Workspace) -> None:
+    params = tiny_post(workspace, "one", "import os\nprint(f'by {os.getppid()},')")
+    with started_builders(workspace, 2) as ready:
+        results = build_posts([PostToBuild(params, "one")], workspace, Seen(), jobs=1, ready=ready)
+        assert sum(builder.poll() is None for builder in ready) == 1
+        kernels = [child for builder in ready if builder.poll() is None for child in until_it_has_a_kernel(builder)]
+    assert isinstance(results["one"], Path), results["one"]
+    found = re.search(r"by (\d+),", results["one"].read_text())
+    assert found and int(found[1]) in [builder.pid for builder in ready]
+    assert all(builder.poll() is not None for builder in ready) and survivors(kernels) == []
+
+
+def until_it_has_a_kernel(builder: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The kernels of a builder that waits for its first post."""
+    process = psutil.Process(builder.pid)
+    return until(lambda: list(filter(is_kernel, process.children())), "an idle builder starts a kernel")
 
 
 def test_no_more_are_built_at_once_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
