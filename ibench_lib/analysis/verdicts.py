@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Literal
 
 import numpy as np
@@ -110,13 +111,13 @@ def ratio_of(
     comparisons: int = 1,
 ) -> Ratio | None:
     """Two sides whose difference was judged at a level, together with others; None for a base of zero."""
-    if not values or not base or np.median(base) == 0:
+    if not values or not base or median(base) == 0:
         return None
     runs = min(len(values), len(base))
     if min(*values, *base) > 0 and runs > 1:
         point = math.exp(np.mean(_logs(values, 0)) - np.mean(_logs(base, 0)))
     else:
-        point = float(np.median(values) / np.median(base))
+        point = float(median(values) / median(base))
     if runs < 2:
         return Ratio(point)
     low, high = _quotient(min(values), max(base)), _quotient(max(values), min(base))

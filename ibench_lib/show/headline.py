@@ -512,6 +512,7 @@ def strips_of(
     places_of: list[tuple[str, list[StripRow]]] = []
     in_words: list[tuple[str, list[StripRow]]] = []
     measuring: list[StripRow] = []
+    others: list[str] = []
     of_bases, at_last = False, set[str]()
     # The noise is that of all steps, as in the tables.
     places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
@@ -539,6 +540,7 @@ def strips_of(
             titled.append((f"{title}{rate}{lasted(rows)}", of_step))
             at_last |= {titled[-1][0]} if step in last else set()
             measuring += [] if step in last else of_step
+            others += [f"{before}{step}"] if step in last else []
             places_of.append((f"{before}{step}{label}", of_step))
             in_words.append((f"{before}{step_text(kinds, step, '{words} ({step})')}{label}", of_step))
     if not titled:
@@ -560,7 +562,7 @@ def strips_of(
     if not known:
         note = f"{what}. One run of each: the noise is unknown.{'' if many else arrows_said(shown)}"
     elif many:
-        below = html.escape(_below_one(measuring, named.values()))
+        below = html.escape(_below_one(measuring, named.values(), others))
         note = Html(f'<p class="key">{html.escape(what)}. {coloured(palette, words_of, shown)}{below}</p>')
     if many and not bases.chain:  # columns have no room for options
         short = {labels[name]: _label(name, label, bases) for name, label in named.items()}
@@ -570,10 +572,11 @@ def strips_of(
     return Html(Sentence(text, kind="finding", element="p"), below_each_other(pictures, note))
 
 
-def _below_one(rows: Sequence[StripRow], names: Iterable[str]) -> str:
+def _below_one(rows: Sequence[StripRow], names: Iterable[str], others: Sequence[str]) -> str:
     """How many of the ratios of each name are below 1x: none may be clear, and still nearly all of them.
 
-    They are not independent, so no test of signs can tell what such a count is worth.
+    They are not independent, so no test of signs can tell what such a count is worth. `others` are steps of the same
+    picture that only prepare and do not count.
     """
     said = []
     for name in names:
@@ -581,7 +584,10 @@ def _below_one(rows: Sequence[StripRow], names: Iterable[str]) -> str:
         said += [f"{name} in {sum(value < 1 for value in values)} of {len(values)}"] if values else []
     if not 0 < len(said) <= _MOST_COUNTED:
         return ""
-    return f" Below 1x: {joined(said)}. This alone shows nothing: the steps of a run share its host's speed."
+    without = ""
+    if others:
+        without = f", without {joined(others) if len(others) <= _MOST_COUNTED else f'the {len(others)} that prepare'}"
+    return f" Below 1x{without}: {joined(said)}. This alone shows nothing: the steps of a run share its host's speed."
 
 
 def _without_noise(row: StripRow) -> StripRow:

@@ -110,14 +110,14 @@ class StripRow:
 
     @property
     def verdict(self) -> str:
-        """Such as " faster", or ", slower" where the ratio alone would read as a gain; of one run its status."""
+        """Such as " faster"; ", slower", a gain by its ratio alone; ", more", else a sum; of one run its status."""
         ratio = self.found
         if ratio is None or ratio.low is None:
             return f", {self.status}" if ratio and self.status else ""
         if self.clear:
             words = self.words if self.mark else ("more", "less")
             word = words[self.mark == "bad" if self.mark else ratio.value < 1]
-            return f"{'' if ratio.value > 1 else ','} {word}"
+            return f"{'' if ratio.value > 1 and word != 'more' else ','} {word}"
         if self.at_target:
             return ", both at their target"
         return ", too small to count" if self.small else ", may be noise"

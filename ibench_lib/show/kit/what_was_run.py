@@ -73,6 +73,7 @@ def _size(of: int) -> tuple[str, str]:
 def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
     """Such as 2 clients, or 2 clients with 4 and 16 connections in all where a client has several in a step of a kind.
 
+    Up to 2 clients where a step has fewer connections than there are clients.
     Those of the results of complete steps count (`step_throughput`). None if no run says how many clients it has.
     """
     clients = listed(runs["clients"])
@@ -84,6 +85,7 @@ def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
     several = sorted(set(most.join(shared, on="kind", how="semi")["connections"]))
     text = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
     if several:
+        text = f"up to {text}" if several[0] < clients[-1] else text
         in_all = " in all" if clients[-1] > 1 else ""
         text += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}{in_all}"
     return [text]

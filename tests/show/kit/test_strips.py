@@ -100,7 +100,7 @@ def test_the_word_tells_good_from_bad_not_more_from_less() -> None:
     slow = Ratio(0.5, 0.45, 0.55, runs=3, p=0.001)
     assert StripRow("a", far, better="lower").figure == "1/120x, better"
     assert StripRow("a", slow, words=RATE_WORDS).figure == "0.50x, slower"
-    assert StripRow("a", CLEAR, better="neither").figure == "1.50x more"
+    assert StripRow("a", CLEAR, better="neither").figure == "1.50x, more"
     assert StripRow("a", slow, better="neither").figure == "0.50x, less"
     assert StripRow("a", Ratio(1.02, 1.01, 1.03, runs=9, p=0.001)).figure == "1.02x, too small to count"
     assert StripRow("a", CLEAR, words=RATE_WORDS).text == "1.50x [1.25, 1.80] faster"

@@ -23,6 +23,8 @@ def test_each_number_of_connections_is_said(lake: Any) -> None:
     post = choose(lake, "demo")
     rates = post.ask("step_throughput").with_columns(connections=pl.col("step").str.extract(r"t(\d+)$").cast(pl.Int64))
     assert clients_said(post.runs, rates) == ["1 client with 1 and 4 connections"]
+    two = post.runs.with_columns(clients=pl.lit(2))
+    assert clients_said(two, rates) == ["up to 2 clients with 1 and 4 connections in all"]
 
 
 def test_what_the_server_counted_beyond_is_an_attention_unless_something_was_sent_again(workspace: Workspace) -> None:
