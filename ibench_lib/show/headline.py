@@ -443,11 +443,14 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
 
 
 def _warned_of(runs: pl.DataFrame) -> str:
-    """What most runs with a warning are warned of, and how many more kinds of warnings there are."""
+    """What most runs with a warning are warned of, of which result if it is one, and how many other kinds there are."""
     kinds = sorted(kinds_of_warnings(runs), key=lambda kind: -kind.runs)
     first, *others = dict.fromkeys(kind.subject for kind in kinds)
+    warned = {name for kind in kinds if kind.subject == first for _, name in kind.found}
+    named = short_names(listed(runs["dbms"]), dict(runs.select("dbms", "build").iter_rows()))
+    whose = f" ({named[warned.pop()]})" if len(warned) == 1 < len(named) else ""
     more = f", and {count(len(others), 'other kind')}" if others else ""
-    return f"{first}{more}"
+    return f"{first}{whose}{more}"
 
 
 def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:

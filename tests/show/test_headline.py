@@ -192,6 +192,12 @@ def test_a_ratio_of_one_run_next_to_others_is_said_to_have_no_noise_known() -> N
     assert page.count("x, noise unknown<") == 1 and "2.00x faster" in page
 
 
+def test_a_warning_of_one_of_several_results_names_it() -> None:
+    both = chosen(Run(warnings=("swap", "no perf")), Run("x", minute=1, warnings=("swap",)))
+    assert "warnings in 2 of 2 runs: swap, and 1 other kind<" in markup(both)
+    assert "warnings in 1 of 1 run: swap<" in markup(chosen(Run(warnings=("swap",))))
+
+
 def test_reservations_come_before_the_numbers() -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
     post = chosen(
@@ -200,7 +206,7 @@ def test_reservations_come_before_the_numbers() -> None:
     badges = re.findall(r"<li title=[^>]*>([^<]*)</li>", markup(post))
     assert badges == [
         "1 of 3 runs not complete", "one run of each", "rows, seconds and memory at scale 1/500",
-        "warnings in 1 of 3 runs: swap",
+        "warnings in 1 of 3 runs: swap (cy10a)",
         "client-bound: qr100", "target rate missed: qr100",
     ]  # fmt: skip
 
