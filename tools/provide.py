@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ibench_lib.base import debian
@@ -84,9 +84,9 @@ def axe() -> None:
         root.rename(folder)
 
 
-def from_npm(package: str, sha256: str, names: list[str], folder: Path) -> None:
+def from_npm(package: str, sha256: str, names: list[str], folder: Path, options: Sequence[str] = ()) -> None:
     """Some files of a package, unpacked into a folder. Raises IbenchError if npm cannot get it or it is another."""
-    run_client("npm", ["pack", "--silent", "--pack-destination", str(folder), package], folder)
+    run_client("npm", ["pack", "--silent", *options, "--pack-destination", str(folder), package], folder)
     (archive,) = folder.glob("*.tgz")
     check_sha256(archive, sha256)
     with tarfile.open(archive) as tar:
@@ -105,7 +105,9 @@ def plotly() -> None:
     print("ibench: getting the part of plotly.js for charts with two axes, with npm", flush=True)
     try:
         with tempfile.TemporaryDirectory() as name:
-            from_npm(PLOTLY, PLOTLY_SHA256, [target.name, "LICENSE"], Path(name))
+            # Without a network, nobody should wait for what is not needed.
+            hasty = ["--fetch-retries=0", "--fetch-timeout=20000"]
+            from_npm(PLOTLY, PLOTLY_SHA256, [target.name, "LICENSE"], Path(name), hasty)
             target.parent.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(name, target.parent)
             target.parent.chmod(0o755)
