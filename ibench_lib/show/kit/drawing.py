@@ -167,7 +167,9 @@ def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: s
 def dip_bands(
     dips: Iterable[Mapping[str, Any]], palette: str = "default", opacity: float = 1, **place: Any
 ) -> list[dict[str, Any]]:
-    """A shape for each dip (a row of `dips`), from its first second to its last; its edge is visible under a pixel.
+    """A shape for each dip (a row of `dips`), from its first second to its last.
+
+    Its edge keeps it visible where it is less than a pixel wide.
 
     `place`: the axes of the shapes; without them they are on the first x axis and reach through all panels.
     """

@@ -110,7 +110,10 @@ class StripRow:
 
     @property
     def verdict(self) -> str:
-        """Such as " faster"; ", slower", a gain by its ratio alone; ", more", else a sum; of one run its status."""
+        """Such as " faster", or ", slower" after a ratio that would read as a gain; of one run its status.
+
+        "3.66x more" could mean a sum, so there is a comma before more, too.
+        """
         ratio = self.found
         if ratio is None or ratio.low is None:
             return f", {self.status}" if ratio and self.status else ""
