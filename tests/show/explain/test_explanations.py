@@ -30,7 +30,7 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     terms = dict(re.findall(r'<tr title="([^:]+): ([^"]+)">', page))
     assert list(terms) == ["inserts/s", "CPU in use", "CPU per operation"] and 'class="figure clear"' in page
     said = [re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\](,? [\w ]+)?", text) for text in terms.values()]
-    assert [found and found[1] for found in said] == [", may be noise", " more", " worse"], "intervals and words"
+    assert [found and found[1] for found in said] == [", may be noise", ", more", " worse"], "intervals and words"
     assert 'href="#evidence.explain_steps"' in page and 'href="#evidence.stacks"' in page
 
 
