@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ibench_lib.base import debian
 from ibench_lib.base.chromium import find_chromium, install_chromium
+from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import workspace
 from ibench_lib.publish import plotly_js
@@ -108,9 +109,9 @@ def plotly() -> None:
             # Without a network, nobody should wait for what is not needed.
             hasty = ["--fetch-retries=0", "--fetch-timeout=20000"]
             from_npm(PLOTLY, PLOTLY_SHA256, [target.name, "LICENSE"], Path(name), hasty)
-            target.parent.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(name, target.parent)
-            target.parent.chmod(0o755)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for file in ("LICENSE", target.name):
+                write_atomically(target.with_name(file), (Path(name) / file).read_bytes())
     except IbenchError as error:
         print(f"ibench: {error.what}; so pages with charts that zoom have all of plotly.js, 1.3 MB more")
 

@@ -34,6 +34,11 @@ class Kernel:
     process: subprocess.Popen[bytes]
     private: Path
 
+    def open_lake(self) -> None:
+        """Let a kernel that waits with its lake open it."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
     def manager(self) -> AsyncKernelManager:
         """What speaks with the kernel, for nbclient. Ending the kernel is up to whoever started it."""
         from ibench_lib.publish.kernel_manager import manager_of
@@ -42,18 +47,24 @@ class Kernel:
 
 
 @contextmanager
-def started_kernel(home: Path) -> Iterator[Kernel]:
-    """A kernel whose IBENCH_HOME is `home`; it ends with the context, and with this process."""
+def started_kernel(home: Path, *, waits: bool = False) -> Iterator[Kernel]:
+    """A kernel whose IBENCH_HOME is `home`; it ends with the context, and with this process.
+
+    One that `waits` imports, and opens the lake once it is told to: two processes would index a new lake twice.
+    """
     with scratch_directory(PREFIX) as private:  # a longer name might not fit into the address of a socket
         _write_connection(connection_file(private))
         # A kernel looks after its parent by itself, but not yet while it starts.
         command = tethered(python_module("ibench_lib.publish.kernel_process", "-f", str(connection_file(private))))
         process = subprocess.Popen(
-            command, env=_environment(home, private), cwd=private, stdin=subprocess.DEVNULL, start_new_session=True
-        )
+            command, env=_environment(home, private), cwd=private,
+            stdin=subprocess.PIPE if waits else subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        kernel = Kernel(process, private)
         try:
-            yield Kernel(process, private)
+            yield kernel
         finally:
+            kernel.open_lake()
             process.kill()
             process.wait()
 

@@ -21,6 +21,7 @@ def main() -> None:
     for name in _USED:
         with contextlib.suppress(ImportError):  # the notebook says what is missing
             importlib.import_module(f"ibench_lib.{name}")
+    sys.stdin.read()  # ends when the lake may be opened
     with contextlib.suppress(ImportError):
         importlib.import_module("ibench_lib.store.reader").open_ahead()
     dir(sys.modules["ibench_lib"])  # finds what is public

@@ -36,12 +36,13 @@ def main() -> None:
 
     workspace = Workspace(Path(sys.argv[1]))
     with ExitStack() as started:
-        kernel: Kernel | None = started.enter_context(started_kernel(workspace.root))
-        # While it starts, this process imports as much. Where a post waits already, a mistake in its file comes first.
+        kernel: Kernel | None = started.enter_context(started_kernel(workspace.root, waits=True))
+        # While it starts, this process imports as much. If a post waits already, its file is checked first.
         if not select.select([sys.stdin], [], [], 0)[0]:
             _import()
         for line in sys.stdin:
             kernel = kernel or started.enter_context(started_kernel(workspace.root))
+            kernel.open_lake()
             try:
                 with started.pop_all():
                     page = _build(Path(json.loads(line)), workspace, kernel, lambda number, of: say(cell=[number, of]))

@@ -16,10 +16,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ibench_lib.paths import Workspace
 from ibench_lib.publish.execution import run_notebook
 from ibench_lib.publish.kernel import connection_file, started_kernel
 from tests.faults import survivors
 from tests.publish.kernels import notebook
+from tests.synthetic import Run, write_runs
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +36,31 @@ def test_it_runs_in_its_own_directory_with_the_lake_of_its_workspace(tmp_path: P
         assert ran.cells[-1].outputs[0].text.split() == ["2", str(kernel.private), str(tmp_path)]
         process = psutil.Process(kernel.process.pid)
     assert not kernel.private.exists() and not process.is_running()
+
+
+def test_one_that_waits_opens_the_lake_when_it_is_told_to(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    write_runs(place, Run())
+
+    def written() -> list[Path]:
+        return list(place.data.glob(".*"))  # whoever opens a lake keeps its views, or its index
+
+    with started_kernel(tmp_path, waits=True) as kernel:
+        until_idle(psutil.Process(kernel.process.pid))
+        assert written() == []
+        kernel.open_lake()
+        until(written, "the kernel has opened the lake")
+
+
+def until_idle(process: psutil.Process) -> None:
+    """Until it has imported, and no longer uses the CPU."""
+    used = [0.0]
+
+    def is_idle() -> bool:
+        used.append(sum(process.cpu_times()[:2]))
+        return used[-1] > 0.5 and len(used) > 20 and used[-1] - used[-20] < 0.01
+
+    until(is_idle, "a kernel waits")
 
 
 ORPHAN = """

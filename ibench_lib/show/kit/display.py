@@ -184,7 +184,7 @@ def _each(
     if frame.is_empty():
         return Shown((sentence(nothing),), names_of(frame))
     names = names_of(frame)
-    # Of what is drawn of them nobody asks for names, and to hand those on would be a tenth of the work of many charts.
+    # Nobody asks a part of it for its answers, and each frame that is made would have to be given their names.
     frame = pl.DataFrame(frame)
     given = {name: pl.DataFrame(each) if isinstance(each, pl.DataFrame) else each for name, each in given.items()}
     parts: dict[str, list[Item]] = {}
