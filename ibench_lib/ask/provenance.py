@@ -8,9 +8,6 @@ from typing import Any
 
 import polars as pl
 
-ANSWER = "ibench.answer"
-"""Key of an output's metadata: the names of the answers that it shows."""
-
 
 class Answer(pl.DataFrame):
     """The answer of a question, or what was made from answers: `names` are theirs, as the evidence of a post has them.

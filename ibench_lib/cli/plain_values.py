@@ -6,11 +6,19 @@ short commands take.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 from typer.core import TyperCommand, TyperGroup
+
+_ANY_PATH = {
+    "exists": False, "file_okay": True, "dir_okay": True, "writable": False, "resolve_path": False, "allow_dash": False,
+    "path_type": None,
+}  # fmt: skip
+"""What typer may ask of a path, where it asks no more than to be able to read what is there."""
 
 
 class PlainCommand(TyperCommand):
@@ -43,14 +51,24 @@ def _process(parameter: Any, by_typer: Callable[[Any, Any, Any], Any], context: 
         return by_typer(parameter, context, value)
     several = parameter.multiple or parameter.nargs == -1
     kind, info = descriptor.annotation, descriptor.parameter_info
+    element = next(iter(get_args(kind)), None) if several else kind
     plain: Any
     if value is None:
         plain = () if several else None
     # What is typed is text: a value of another type is a default.
     elif not several and type(value) is kind and info.parser is None:
         plain = value
-    elif several and get_args(kind) == (str,) and info.parser is None and {type(one) for one in value} == {str}:
+    elif several and element is str and info.parser is None and {type(one) for one in value} == {str}:
         plain = list(value)
+    elif element is Path and info.parser is None and _are_any_paths(value if several else [value], info):
+        plain = [Path(one) for one in value] if several else Path(value)
     else:
         return by_typer(parameter, context, value)
     return plain if parameter.callback is None else parameter.callback(context, parameter, plain)
+
+
+def _are_any_paths(typed: Any, info: Any) -> bool:
+    """Whether these are texts that typer would only make paths of, without an error."""
+    if any(getattr(info, name, None) != taken for name, taken in _ANY_PATH.items()):
+        return False
+    return all(type(one) is str and (os.access(one, os.R_OK) or not os.path.exists(one)) for one in typed)

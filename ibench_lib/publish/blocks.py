@@ -12,23 +12,22 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from markupsafe import Markup
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
-from ibench_lib.ask.provenance import ANSWER
-from ibench_lib.publish.notebook import tags
+from ibench_lib.base.later import later
+from ibench_lib.publish.notebook import evidence, tags
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME, describe
-from ibench_lib.show.kit.drawing import themed
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.look import themed
 from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.pieces import (
+    ANSWER,
     FLAME_GRAPH,
-    RUNS_MIME,
     TLDR,
     TLDR_REST,
     Html,
@@ -39,6 +38,11 @@ from ibench_lib.show.kit.pieces import (
     Sentence,
     html_of,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = later("numpy")
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
@@ -229,13 +233,7 @@ class Blocks:
 
 def evidence_in(notebook: NotebookNode) -> frozenset[str]:
     """Names of the answers whose SQL and data are somewhere in a notebook's outputs."""
-    return frozenset(questions_in(notebook))
-
-
-def questions_in(notebook: NotebookNode) -> list[str]:
-    """The same, in the order in which they were asked."""
-    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
-    return [name for output in outputs for name in output.get("data", {}).get(RUNS_MIME, {}).get("questions", [])]
+    return frozenset(evidence(notebook, "questions"))
 
 
 def markdown(source: str) -> str:

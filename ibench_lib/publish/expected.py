@@ -10,8 +10,8 @@ from nbformat import NotebookNode
 
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.paths import Workspace
-from ibench_lib.publish.blocks import questions_in
 from ibench_lib.publish.kernel import AHEAD_NAME, Kernel
+from ibench_lib.publish.notebook import evidence
 
 
 def expect_questions(kernel: Kernel, workspace: Workspace, notebook: str) -> None:
@@ -22,6 +22,6 @@ def expect_questions(kernel: Kernel, workspace: Workspace, notebook: str) -> Non
 
 def remember_questions(ran: NotebookNode, workspace: Workspace, notebook: str) -> None:
     """Note what a notebook has asked, in its order. What comes of it is speed, so a disk that is full is no error."""
-    asked = [name for name in questions_in(ran) if "-" not in name]  # not those with other parameters
+    asked = [name for name in evidence(ran, "questions") if "-" not in name]  # not those with other parameters
     with contextlib.suppress(OSError):
         write_atomically(workspace.asked(notebook), json.dumps(asked).encode())

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # A grammar of internet addresses compiled at import, and arrow, for checks of jsonschema's that notebooks do not use;
-# papermill's way to notebooks in S3.
-_SLOW = ("rfc3987", "rfc3987_syntax", "isoduration", "boto3")
+# papermill's ways to notebooks in S3 and in HDFS.
+_SLOW = ("rfc3987", "rfc3987_syntax", "isoduration", "boto3", "pyarrow.fs")
 
 
 @contextmanager

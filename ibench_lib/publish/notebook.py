@@ -1,4 +1,4 @@
-"""What is read out of a stored notebook before anything of it is run."""
+"""What is read out of a notebook: before anything of it is run, and what its cells have shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ibench_lib.errors import ParameterError
+from ibench_lib.show.kit.pieces import RUNS_MIME
 
 _WITH_IDS = 5
 """The minor version of nbformat 4 from which on cells have ids."""
@@ -77,3 +78,9 @@ def parameters(notebook: NotebookNode, name: str) -> dict[str, Any]:
     except (SyntaxError, ValueError) as error:
         raise ParameterError(f"{name}: the cell tagged `parameters`: {error}") from error
     return defaults
+
+
+def evidence(notebook: NotebookNode, kind: str) -> list[Any]:
+    """What an executed notebook says that it has shown, in its order: `runs`, or the names of `questions` it asked."""
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return [each for output in outputs for each in output.get("data", {}).get(RUNS_MIME, {}).get(kind, [])]

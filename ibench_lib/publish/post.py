@@ -16,33 +16,38 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from nbformat import NotebookNode
 
 from ibench_lib.base.durable import write_atomically
+from ibench_lib.base.later import later
 from ibench_lib.base.mask import Mask, mask_of_machine
 from ibench_lib.errors import PostFailed, PostUnreadable
 from ibench_lib.paths import Workspace
-from ibench_lib.publish import page
 from ibench_lib.publish.execution import NotebookStopped, Progress, note_failure, run_notebook
 from ibench_lib.publish.expected import expect_questions, remember_questions
 from ibench_lib.publish.kernel import Kernel, started_kernel
-from ibench_lib.publish.notebook import write_notebook
-from ibench_lib.publish.plotly_js import library
+from ibench_lib.publish.notebook import evidence, write_notebook
 from ibench_lib.publish.post_file import CheckedPost, check_post
-from ibench_lib.publish.preview import PREVIEW_NAME, description, preview
 from ibench_lib.publish.record import (
     NOTEBOOK_NAME,
     PAGE_NAME,
+    PREVIEW_NAME,
     RECORD_NAME,
     PostRecord,
     read_record,
     write_record,
 )
 from ibench_lib.publish.site import SITE_URL, site_address
-from ibench_lib.show.kit.pieces import RUNS_MIME, Html, Piece, Sentence, html_of
+from ibench_lib.show.kit.pieces import Html, Piece, Sentence, html_of
+
+if TYPE_CHECKING:
+    from ibench_lib.publish import page, plotly_js, preview
+else:
+    # They take as long to import as what runs the notebook, which begins before they are needed.
+    page, plotly_js, preview = (later(f"ibench_lib.publish.{name}") for name in ("page", "plotly_js", "preview"))
 
 
 def build_post(
@@ -110,15 +115,15 @@ def _build(
     executed = building / NOTEBOOK_NAME
     try:
         try:
-            threading.Thread(target=library, args=[frozenset()], daemon=True).start()
+            threading.Thread(target=_get_ready, daemon=True).start()
             expect_questions(kernel, workspace, post.spec.notebook)
             notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress)
             remember_questions(notebook, workspace, post.spec.notebook)
-            if of_runs and not _runs_shown(notebook):
+            if of_runs and not evidence(notebook, "runs"):
                 _refuse_without_run(post, workspace)
             _forget_paths(notebook, mask_of_machine(workspace))
             write_notebook(notebook, executed)
-            picture = preview(notebook)
+            picture = preview.preview(notebook)
             if picture is not None:
                 write_atomically(building / PREVIEW_NAME, picture)
             content = _render(post, notebook, day, site, PREVIEW_NAME if picture is not None else "")
@@ -148,6 +153,12 @@ def _build(
         shutil.rmtree(building, ignore_errors=True)
 
 
+def _get_ready() -> None:
+    """Import what writes a page, and pack what most pages have, while the kernel works."""
+    page.render, preview.preview  # noqa: B018
+    plotly_js.library(frozenset())
+
+
 def _earlier(directory: Path) -> PostRecord | None:
     try:
         return read_record(directory)
@@ -160,7 +171,7 @@ def _render(post: CheckedPost, notebook: NotebookNode, day: date, site: str | No
     address = f"{site}{quote(spec.slug)}/" if site else ""
     text = page.PageText(
         spec.title, spec.author, day, spec.tldr, spec.notes,
-        description=description(notebook),
+        description=preview.description(notebook),
         image=f"{address}{picture}" if picture else "",
         address=f"{address}{PAGE_NAME}" if address else "",
     )  # fmt: skip
@@ -176,7 +187,7 @@ def _render(post: CheckedPost, notebook: NotebookNode, day: date, site: str | No
 def _record(
     post: CheckedPost, notebook: NotebookNode, day: date, content: bytes, earlier: PostRecord | None
 ) -> PostRecord:
-    spec, runs = post.spec, _runs_shown(notebook)
+    spec, runs = post.spec, evidence(notebook, "runs")
     sha256 = hashlib.sha256(content).hexdigest()
     unchanged = earlier is not None and earlier.sha256 == sha256
     return PostRecord(
@@ -196,12 +207,6 @@ def _record(
         bytes=len(content),
         sha256=sha256,
     )
-
-
-def _runs_shown(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """What the notebook's evidence says of the runs it has shown."""
-    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
-    return [run for output in outputs for run in output.get("data", {}).get(RUNS_MIME, {}).get("runs", [])]
 
 
 def _refuse_without_run(post: CheckedPost, workspace: Workspace) -> None:

@@ -14,7 +14,6 @@ from PIL import Image, ImageDraw, ImageFont
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.pieces import HTML_MIME, ONE, Picture, Piece, RateOverTime, Sentence, Strip, html_of
 
-PREVIEW_NAME = "preview.png"
 WIDTH, HEIGHT = 1200, 630
 MOST_PICTURES = 4
 

@@ -15,6 +15,7 @@ from ibench_lib.errors import PostUnreadable
 RECORD_NAME = "post.json"
 PAGE_NAME = "index.html"
 NOTEBOOK_NAME = "post.ipynb"
+PREVIEW_NAME = "preview.png"
 
 
 class PostRecord(BaseModel):

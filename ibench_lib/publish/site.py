@@ -10,17 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 from xml.etree import ElementTree
 
 from ibench_lib.base.durable import write_atomically
+from ibench_lib.base.later import later
 from ibench_lib.errors import PostUnreadable, UsageError
 from ibench_lib.paths import FAILED_NOTEBOOK, SITE_FEED, SITE_INDEX, Workspace, check_slug
-from ibench_lib.publish.page import fill_template, script_hash, template_text
 from ibench_lib.publish.prose import plain, prose
 from ibench_lib.publish.record import PAGE_NAME, PostRecord, read_record
 from ibench_lib.show.kit.theme import style_sheet
+
+if TYPE_CHECKING:
+    from ibench_lib.publish import page
+else:
+    page = later("ibench_lib.publish.page")  # whoever only needs the address of a site does not wait for it
 
 TITLE = "Database benchmarks"
 
@@ -107,7 +112,7 @@ def read_posts(workspace: Workspace) -> tuple[list[PostRecord], list[str]]:
 
 def index(posts: list[PostRecord], titles: Mapping[str, str]) -> bytes:
     """The list of posts as an HTML page that needs no network; filters need JavaScript, the list does not."""
-    script = template_text("site/filter.js")
+    script = page.template_text("site/filter.js")
     shown = [
         {
             "slug": post.slug,
@@ -132,11 +137,11 @@ def index(posts: list[PostRecord], titles: Mapping[str, str]) -> bytes:
         "posts": shown,
         "servers": sorted({name for post in posts for name in _servers(post)}),
         "notebooks": sorted({post.notebook for post in posts}),
-        "style": style_sheet() + template_text("post/post.css") + template_text("site/site.css"),
+        "style": style_sheet() + page.template_text("post/post.css") + page.template_text("site/site.css"),
         "script": script,
-        "hash": script_hash(script),
+        "hash": page.script_hash(script),
     }
-    return fill_template("site", values).encode()
+    return page.fill_template("site", values).encode()
 
 
 def feed(posts: list[PostRecord], base: str | None) -> bytes:

@@ -31,11 +31,13 @@ def _given(cls: type[TyperCommand], typed: list[str]) -> tuple[Any, ...]:
         last: Annotated[int | None, typer.Option(min=1)] = None,
         scale: Annotated[float, typer.Option(min=1e-9, max=1)] = 1.0,
         folder: Annotated[Path | None, typer.Option()] = None,
+        there: Annotated[list[Path] | None, typer.Option()] = None,
+        file: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
         share: Annotated[float, typer.Option(parser=lambda text: float(text.rstrip("%")) / 100)] = "2%",  # type: ignore
         quick: bool = False,
         slow: Annotated[bool, typer.Option("--slow/--fast")] = True,
     ) -> None:
-        got.append((name, others, form, tag, base, last, scale, folder, share, quick, slow))
+        got.append((name, others, form, tag, base, last, scale, folder, there, file, share, quick, slow))
 
     done = CliRunner().invoke(app, typed)
     return got, done.exit_code, done.output
@@ -45,8 +47,9 @@ def _given(cls: type[TyperCommand], typed: list[str]) -> tuple[Any, ...]:
     "typed",
     [
         "", "a", "a b c", "a --form csv", "a --form odd", "a --tag x --tag y", "a --base here", "a --last 0",
-        "a --last 2", "a --last x", "a --scale 0.5", "a --scale 2", "a --folder f", "a --share 7%", "a --quick --fast",
-        "a --tag",
+        "a --last 2", "a --last x", "a --scale 0.5", "a --scale 2", "a --folder f", "a --folder /", "a --folder -",
+        "a --there f --there g", "a --file nowhere", "a --file /", "a --share 7%", "a --quick --fast", "a --tag",
+        "a --there",
     ],
 )  # fmt: skip
 def test_commands_get_what_typer_would_give_them(typed: str) -> None:

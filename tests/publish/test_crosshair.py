@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
-from ibench_lib.show.kit.drawing import look
+from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.pictures import MOST_POINTS
 from ibench_lib.show.kit.pieces import Html, OnTime, RateOverTime
 from tests.publish.browsing import Opened, open_page, serious_violations

@@ -28,6 +28,23 @@ def test_a_kernel_that_dies_stops_the_notebook(tmp_path: Path) -> None:
     assert isinstance(stopped.value.__cause__, DeadKernelError)
 
 
+def test_a_kernel_that_dies_before_it_answers_is_named(tmp_path: Path) -> None:
+    source = notebook(tmp_path, "number = 1")
+    with started_kernel(tmp_path, waits=True) as kernel:
+        threading.Timer(1.5, kernel.process.kill).start()  # meanwhile it is asked again and again
+        with pytest.raises(NotebookStopped, match=r"before the first of its 2 cells: .*ended before") as stopped:
+            run_notebook(source, tmp_path / "ran.ipynb", {}, kernel)
+    assert isinstance(stopped.value.__cause__, RuntimeError)
+
+
+def test_a_kernel_that_is_asked_before_it_can_answer_loses_nothing(tmp_path: Path) -> None:
+    source = notebook(tmp_path, "number = 1", "print(number)")
+    with started_kernel(tmp_path, waits=True) as kernel:
+        threading.Timer(2.5, kernel.open_lake).start()  # it answers from then on, to all who have asked
+        ran = run_notebook(source, tmp_path / "ran.ipynb", {"number": 2}, kernel)
+    assert [output.text for cell in ran.cells for output in cell.outputs] == ["2\n"]
+
+
 def stopped_by(kernel: Kernel, number: int) -> Callable[[int, int], None]:
     """Stops a kernel when the cell of that number begins."""
 

@@ -44,6 +44,14 @@ def test_a_value_that_no_run_has_fails_the_notebook(
     assert re.search("did you mean|does not exist|known: ", caught.value.evalue)
 
 
+def test_what_runs_a_notebook_does_not_wait_for_what_writes_its_page() -> None:
+    look = "import sys; from ibench_lib.publish import post_process; post_process._import(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {*done.stdout.split()}
+    assert "papermill" in loaded
+    assert not {"duckdb", "pyarrow", "numpy", "polars", "plotly", "nbconvert", "PIL"} & loaded
+
+
 @pytest.mark.fault("F35")
 def test_f35_a_failed_cell_keeps_the_previous_post_and_links_to_itself_in_the_failed_notebook(
     workspace: Workspace,

@@ -16,7 +16,8 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
-from ibench_lib.publish.preview import HEIGHT, MOST_PICTURES, PREVIEW_NAME, WIDTH, description, preview
+from ibench_lib.publish.preview import HEIGHT, MOST_PICTURES, WIDTH, description, preview
+from ibench_lib.publish.record import PREVIEW_NAME
 from ibench_lib.show.headline import first_screen
 from ibench_lib.show.kit.pieces import Html, Piece, Sentence
 from ibench_lib.show.kit.sparklines import sparklines

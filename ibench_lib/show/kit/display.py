@@ -19,16 +19,17 @@ from IPython.display import display
 from ibench_lib.analysis import frames
 from ibench_lib.analysis.run_warnings import KindOfWarning, kinds_of_warnings, runs_warned
 from ibench_lib.ask.bases import Bases
-from ibench_lib.ask.provenance import ANSWER, derived, names_of
+from ibench_lib.ask.provenance import derived, names_of
 from ibench_lib.base.wording import capital, count, joined
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
-from ibench_lib.show.kit.drawing import Drawing, drawing_of, themed
+from ibench_lib.show.kit.drawing import Drawing, drawing_of
 from ibench_lib.show.kit.grid import Grid
 from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.look import themed
 from ibench_lib.show.kit.picture_style import notebook_style
 from ibench_lib.show.kit.pictures import picture_of
+from ibench_lib.show.kit.pieces import ANSWER, Sentence
 from ibench_lib.show.kit.pieces import Html as Html
-from ibench_lib.show.kit.pieces import Sentence
 from ibench_lib.show.kit.statements import Statement
 
 MOST_OPEN = 8

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
-from typing import Any, Literal, ParamSpec
+from functools import wraps
+from typing import Any, ParamSpec
 
 import numpy as np
-import plotly.colors  # type: ignore[import-untyped]
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.analysis.frames import by_position, repeats
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.chart_text import ASIDE
+from ibench_lib.show.kit.look import AXIS, LAYOUT, TITLE, Width, height_of, meta
 from ibench_lib.show.kit.theme import inert
 
 MOST_POINTS = 2000
 """Points of a trace, at most; the questions' `points` may ask for fewer."""
-
-
-Width = Literal["half", "full"]
-"""How much of the page a chart takes."""
 
 _P = ParamSpec("_P")
 
@@ -225,26 +219,12 @@ def finish(
     what: str = "",
     lasts_s: float = 0.0,
 ) -> go.Figure:
-    """Give a chart the shared look.
-
-    `time`: what charts with one crosshair have in common, such as `l.i1, cached`; `what` is what their lines show.
-    `lasts_s`: for how many seconds from its x on a point holds; 0 for a sample, which is of one moment.
-    """
+    """Give a chart the shared look: see `look`, of the same parameters."""
     figure.update_layout(
-        title={"text": inert(title), "font": {"size": 15}, "x": 0, "xref": "paper"},
-        meta=_meta(title, width, time, what, lasts_s),
-        font={"family": theme.FONT, "size": 12, "color": theme.INK},
-        paper_bgcolor="white",
-        plot_bgcolor="white",
-        hovermode="x unified",
-        hoverlabel={"namelength": -1},  # whole: plotly cuts names after 15 characters, where runs do not differ yet
-        margin={"l": 56, "r": 16, "t": 48, "b": 44},
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.22, "yanchor": "top", "maxheight": 0.9},
-        bargap=0.25,
-        showlegend=True,
-    )
-    figure.update_xaxes(gridcolor=theme.GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
-    figure.update_yaxes(gridcolor=theme.GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
+        title={**TITLE, "text": inert(title)}, meta=meta(title, width, time, what, lasts_s), **LAYOUT
+    )  # fmt: skip
+    figure.update_xaxes(**AXIS)
+    figure.update_yaxes(**AXIS)
     if x:
         figure.update_xaxes(title_text=x, rangemode="tozero")
     if y:
@@ -254,76 +234,3 @@ def finish(
     if figure.layout.height is None:
         figure.update_layout(height=height_of(sum(trace.showlegend is not False for trace in figure.data)))
     return figure
-
-
-def _meta(title: str, width: Width, time: str, what: str, lasts_s: float) -> dict[str, str | float]:
-    read: dict[str, str | float] = {"time": time, "what": what, "lasts_s": lasts_s} if time else {}
-    return {"title": title, "width": width, **read}
-
-
-def look(
-    title: str,
-    *,
-    x: str | None = None,
-    y: str | None = None,
-    zero: bool = False,
-    width: Width = "full",
-    time: str = "",
-    what: str = "",
-    lasts_s: float = 0.0,
-) -> dict[str, Any]:
-    """The layout that `finish` gives to a figure without traces. plotly takes long to make one."""
-    shared = _shared_look()
-    meta = _meta(title, width, time, what, lasts_s)
-    layout = {**shared, "title": {**shared["title"], "text": inert(title)}, "meta": meta}
-    of_x = {"title": {"text": x}, "rangemode": "tozero"} if x else {}
-    of_y = {**({"title": {"text": y}} if y else {}), **({"rangemode": "tozero"} if zero else {})}
-    return {**layout, "xaxis": {**shared["xaxis"], **of_x}, "yaxis": {**shared["yaxis"], **of_y}}
-
-
-@cache
-def _shared_look() -> dict[str, Any]:
-    layout: dict[str, Any] = finish(go.Figure(), "", x=None, y=None).layout.to_plotly_json()
-    return layout
-
-
-_THEIRS = "#E5ECF6"
-"""The ground of figures whose author chose no look, which plotly gives them."""
-
-
-def themed(figure: dict[str, Any]) -> dict[str, Any]:
-    """The JSON of a figure of somebody's own with a caption, its title, and with the shared look unless it has another.
-
-    What its author chose stays: only plotly's own template and the colours of its lines give way. A chart of this
-    library is as it was.
-    """
-    layout = dict(figure.get("layout", {}))
-    if isinstance(layout.get("meta"), dict) and "title" in layout["meta"]:
-        return figure
-    title = layout.get("title")
-    text = str((title.get("text") if isinstance(title, dict) else title) or "Chart")
-    plain = html.unescape(re.sub(r"</?[A-Za-z][^<>]*>", " ", text))
-    layout["meta"] = {"title": " ".join(plain.split()), "width": "full"}
-    ground = layout.get("template", {}).get("layout", {}).get("plot_bgcolor", _THEIRS)
-    if ground != _THEIRS:
-        return {**figure, "layout": layout}
-    shared = {name: value for name, value in _shared_look().items() if name not in ("title", "meta", "height")}
-    colours = [theme.series(position)[0] for position in range(len(theme.LINES))]
-    layout["template"] = {"layout": {**shared, "colorway": colours}}
-    ours = dict(zip(map(str.lower, plotly.colors.qualitative.Plotly), colours, strict=False))
-    return {**figure, "data": _painted(figure.get("data", []), ours), "layout": layout}
-
-
-def _painted(value: Any, ours: Mapping[str, str]) -> Any:
-    """Plotly's JSON with other colours."""
-    if isinstance(value, dict):
-        return {
-            key: ours.get(inner.lower(), inner) if key == "color" and isinstance(inner, str) else _painted(inner, ours)
-            for key, inner in value.items()
-        }
-    return [_painted(inner, ours) for inner in value] if isinstance(value, list) else value
-
-
-def height_of(named: int) -> int:
-    """Of a chart with so many names in its legend: a legend below takes its room from the chart."""
-    return 380 + 20 * max(0, named - 4)

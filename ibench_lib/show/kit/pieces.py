@@ -17,6 +17,9 @@ from ibench_lib.show.kit.picture_style import notebook_style
 HTML_MIME = "application/vnd.ibench.html+json"
 """Which pieces the `text/html` of the same output consists of: see `Html.bundle`."""
 
+ANSWER = "ibench.answer"
+"""Key of an output's metadata: the names of the answers that it shows."""
+
 RUNS_MIME = "application/vnd.ibench.runs+json"
 """An output of this type lists the runs that a notebook has shown: `{"runs": [{"build": ..., "experiment": ...}]}`."""
 

@@ -16,12 +16,11 @@ from ibench_lib.show.kit.drawing import (
     dbms_of,
     drawn,
     finish,
-    height_of,
-    look,
     numbers,
     plotted,
     runs_of,
 )
+from ibench_lib.show.kit.look import height_of, look
 from ibench_lib.show.kit.theme import inert
 
 

@@ -17,7 +17,6 @@ from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import (
     Drawing,
-    Width,
     band,
     dip_bands,
     dip_labels,
@@ -25,10 +24,10 @@ from ibench_lib.show.kit.drawing import (
     flat,
     intervals_said,
     line_mode,
-    look,
     numbers,
     runs_of,
 )
+from ibench_lib.show.kit.look import Width, look
 from ibench_lib.show.kit.series_names import shown
 from ibench_lib.show.kit.theme import inert
 from ibench_lib.show.step_detail.detail import StepDetail

@@ -20,11 +20,11 @@ from ibench_lib.show.kit.drawing import (
     flat,
     intervals_said,
     line_mode,
-    look,
     moments,
     plotted,
     runs_of,
 )
+from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.theme import inert
 
 _PALE = 0.4

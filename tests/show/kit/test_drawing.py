@@ -1,16 +1,13 @@
 """What holds for charts of every kind."""
 
 import json
-from typing import Any
 
-import plotly.express as px
 import plotly.graph_objects as go
 import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.drawing import dip_bands, dip_labels, drawing_of, finish, look, plotted, themed
+from ibench_lib.show.kit.drawing import dip_bands, dip_labels, drawing_of, plotted
 from ibench_lib.show.kit.theme import series
 from ibench_lib.store.manifest import Status
 from tests.shared import asked
@@ -93,46 +90,8 @@ def test_a_drawing_is_what_plotly_would_make_of_its_figure() -> None:
     assert drawing_of(ib.purge_lag_end_chart) is ib.purge_lag_end_chart
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"x": "seconds", "y": "rate", "zero": True},
-        {"y": "rate", "width": "half"},
-        {"zero": True},
-        {"time": "l.i1, cached", "what": "ms"},
-    ],
-)
-def test_the_look_of_drawings_is_that_of_figures(options: dict[str, Any]) -> None:
-    figure = finish(go.Figure(), "a < b", **{"x": None, "y": None, **options})
-    assert look("a < b", **options) == figure.layout.to_plotly_json()
-
-
 def test_a_line_has_numbers_of_four_digits_that_are_short_as_text() -> None:
     values = pl.Series([None, 0.0, 12_345.678, 1_234.5678, -98_765.4, 0.00012, 0.123_47, 3.0, float("nan"), 0.7])
     assert json.dumps(plotted(values, 4)) == "[null, 0, 12350, 1235, -98770, 0.0001, 0.1235, 3, null, 0.7]"
     assert plotted(pl.Series([None, None], dtype=pl.Float64), 1) == [None, None]
     assert plotted(pl.Series([3, 123_456]), 0) == [3, 123_500]
-
-
-def test_a_figure_of_ones_own_has_a_caption_and_the_theme() -> None:
-    table = pl.DataFrame({"x": [1, 2, 1, 2], "y": [1, 2, 3, 4], "of": ["a", "a", "b", "b"]})
-    made = themed(json.loads(px.line(table, x="x", y="y", color="of", title="Rates <b>&lt;1&gt;</b>").to_json()))
-    assert made["layout"]["meta"] == {"title": "Rates <1>", "width": "full"}
-    assert [trace["line"]["color"] for trace in made["data"]] == [theme.series(n)[0] for n in (0, 1)]
-    look_of = made["layout"]["template"]["layout"]
-    assert look_of["plot_bgcolor"] == "white" and look_of["font"]["family"] == theme.FONT
-    assert go.Figure(made).data[0].name == "a", "plotly knows all of it"
-
-
-def test_what_the_author_of_a_figure_chose_stays() -> None:
-    figure = go.Figure(go.Scatter(y=[1, 2], line={"color": "hotpink"}), {"template": "simple_white"})
-    given = json.loads(figure.to_json())
-    made = themed(given)
-    assert made["data"] == given["data"] and made["layout"]["template"] == given["layout"]["template"]
-    assert made["layout"]["meta"]["title"] == "Chart"
-    plain = themed(json.loads(go.Figure(go.Bar(y=[1], marker={"color": "hotpink"})).to_json()))
-    assert plain["data"][0]["marker"]["color"] == "hotpink"
-    title = {"title": {"text": "p99 < 10 ms, <i>load</i> > 100/s"}}
-    assert themed({"data": [], "layout": title})["layout"]["meta"]["title"] == "p99 < 10 ms, load > 100/s"
-    assert themed({"data": []})["layout"]["meta"]["title"] == "Chart"
