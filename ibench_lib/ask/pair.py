@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import polars as pl
 
@@ -58,6 +59,10 @@ class Pair(Selection):
         The difference is `log_ratio`, `log_se`, `log_df` and `log_own_df`, NULL where the noise is not known, and the
         last one also where a `Difference` has none. The noise is that of all dbms that were chosen.
         """
+        return self._compared
+
+    @cached_property
+    def _compared(self) -> pl.DataFrame:
         values, every = self.ask("metric_values"), self.with_neighbours("metric_values")
         if self.other and self.runs["flavour"].drop_nulls().n_unique() > 1:
             # Flavours of servers count the history differently.

@@ -9,18 +9,21 @@ import contextlib
 import importlib
 import sys
 
-from ipykernel.kernelapp import IPKernelApp
+from ibench_lib.base.garbage import no_garbage
 
 _USED = ("ask.selection", "show.headline", "show.sections", "show.throughput.charts", "publish.evidence")
 
 
 def main() -> None:
     """Run a kernel that has imported what notebooks use before it is asked for a cell."""
-    app = IPKernelApp.instance()
-    app.initialize(sys.argv[1:])  # type: ignore[no-untyped-call]
-    for name in _USED:
-        with contextlib.suppress(ImportError):  # the notebook says what is missing
-            importlib.import_module(f"ibench_lib.{name}")
+    with no_garbage():
+        from ipykernel.kernelapp import IPKernelApp
+
+        app = IPKernelApp.instance(outstream_class="ibench_lib.publish.kernel_stream.Stream")
+        app.initialize(sys.argv[1:])  # type: ignore[no-untyped-call]
+        for name in _USED:
+            with contextlib.suppress(ImportError):  # the notebook says what is missing
+                importlib.import_module(f"ibench_lib.{name}")
     sys.stdin.read()  # ends when the lake may be opened
     with contextlib.suppress(ImportError):
         importlib.import_module("ibench_lib.store.reader").open_ahead()

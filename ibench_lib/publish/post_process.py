@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from ibench_lib.base.garbage import no_garbage
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.kernel import Kernel, started_kernel
@@ -56,7 +57,7 @@ def main() -> None:
 
 
 def _build(params: Path, workspace: Workspace, kernel: Kernel, progress: Callable[[int, int], None]) -> Path:
-    with lean_imports():
+    with lean_imports(), no_garbage():
         from ibench_lib.publish.post_file import check_post
 
         check_post(params, workspace)  # before the longer half of the imports
@@ -65,7 +66,7 @@ def _build(params: Path, workspace: Workspace, kernel: Kernel, progress: Callabl
 
 
 def _import() -> None:
-    with lean_imports():
+    with lean_imports(), no_garbage():
         import ibench_lib.publish.post  # noqa: F401
 
 

@@ -6,7 +6,7 @@ the totals: what is too small to be a node of its own is in a node `(small)` of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ibench_lib.analysis.flame.sides import Stack
@@ -18,26 +18,29 @@ Weighed = Mapping[Stack, tuple[int, float]]
 """Samples of each stack, and the CPU microseconds per operation that they stand for."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
-    """A function below its callers, or a thread group. `own` and `own_us` have a value for each side."""
+    """A function below its callers, or a thread group. Each list has a value for each side."""
 
     name: str
     own: list[int]
     own_us: list[float]
     callees: dict[str, Node] = field(default_factory=dict)
+    total: list[int] = field(default_factory=list)
+    total_us: list[float] = field(default_factory=list)
 
-    def callee(self, name: str) -> Node:
-        """The node of a function that this one calls; it is made if there is none."""
-        callee = self.callees.get(name)
-        if callee is None:
-            callee = self.callees[name] = Node(name, [0] * len(self.own), [0.0] * len(self.own_us))
-        return callee
+    def add_up(self) -> None:
+        """Work out the totals, after those of all callees."""
+        self.total, self.total_us = list(self.own), list(self.own_us)
+        for callee in self.callees.values():
+            for side, samples in enumerate(callee.total):
+                self.total[side] += samples
+                self.total_us[side] += callee.total_us[side]
 
-    def add(self, other: Node) -> None:
-        """Take over what another node has of its own."""
-        self.own = [mine + more for mine, more in zip(self.own, other.own, strict=True)]
-        self.own_us = [mine + more for mine, more in zip(self.own_us, other.own_us, strict=True)]
+    @property
+    def size(self) -> float:
+        """How large it is on the side on which it is larger; samples where their time is not known."""
+        return max(self.total_us) if any(self.total_us) else float(max(self.total))
 
 
 @dataclass(frozen=True)
@@ -85,54 +88,44 @@ def trie_of(sides: Sequence[Weighed], most_nodes: int = MOST_NODES) -> Trie:
         for stack, (samples, us) in stacks.items():
             node = root
             for name in stack:
-                node = node.callee(name)
+                below = node.callees.get(name)
+                if below is None:
+                    below = node.callees[name] = Node(name, [0] * len(sides), [0.0] * len(sides))
+                node = below
             node.own[side] += samples
             node.own_us[side] += us
-    return _in_preorder(root, most_nodes)
+    nodes = _callers_first(root)
+    for node, _ in reversed(nodes):
+        node.add_up()
+    return _in_preorder(root, None if len(nodes) <= most_nodes else _largest(nodes, most_nodes))
 
 
-def _sum_below(root: Node) -> dict[int, tuple[list[int], list[float]]]:
-    """Totals of each node by its identity."""
-    totals: dict[int, tuple[list[int], list[float]]] = {}
-    for node in _from_the_leaves(root):
-        samples, us = list(node.own), list(node.own_us)
-        for callee in node.callees.values():
-            more, more_us = totals[id(callee)]
-            samples = [one + other for one, other in zip(samples, more, strict=True)]
-            us = [one + other for one, other in zip(us, more_us, strict=True)]
-        totals[id(node)] = samples, us
-    return totals
-
-
-def _from_the_leaves(root: Node) -> Iterable[Node]:
-    """Each node after all of its callees. No recursion: a stack may be hundreds of functions deep."""
-    order, waiting = [], [root]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        waiting.extend(node.callees.values())
-    return reversed(order)
-
-
-def _in_preorder(root: Node, most_nodes: int) -> Trie:
-    """The largest nodes, as many as fit with a node for the small ones below each of them."""
-    totals = _sum_below(root)
-    # A caller is never smaller than what it calls, so the largest nodes are a tree.
-    ranked: list[tuple[float, int, int, Node]] = []
-    waiting = [(root, 0)]
+def _callers_first(root: Node) -> list[tuple[Node, int]]:
+    """Each node before all of its callees, with its depth. No recursion: a stack may be hundreds of functions deep."""
+    order, waiting = list[tuple[Node, int]](), [(root, 0)]
     while waiting:
         node, depth = waiting.pop()
-        ranked.append((-_size(totals[id(node)]), depth, len(ranked), node))
+        order.append((node, depth))
         waiting.extend((callee, depth + 1) for callee in node.callees.values())
-    ranked.sort(key=lambda one: one[:3])
+    return order
+
+
+def _largest(nodes: Sequence[tuple[Node, int]], most_nodes: int) -> set[int]:
+    """The identities of the largest nodes, as many as fit with a node for the small ones below each of them."""
+    # A caller is never smaller than what it calls, so the largest nodes are a tree.
+    ranked = [node for node, _ in sorted(nodes, key=lambda one: (-one[0].size, one[1]))]
     kept = min(len(ranked), most_nodes)
     while True:
-        chosen = {id(node) for *_, node in ranked[:kept]}
-        small = sum(any(id(one) not in chosen for one in node.callees.values()) for *_, node in ranked[:kept])
+        chosen = {id(node) for node in ranked[:kept]}
+        small = sum(any(id(one) not in chosen for one in node.callees.values()) for node in ranked[:kept])
         too_many = kept + small - most_nodes
         if too_many <= 0 or kept == 1:
-            break
+            return chosen
         kept = max(1, kept - max(1, too_many // 2))
+
+
+def _in_preorder(root: Node, chosen: set[int] | None) -> Trie:
+    """The chosen nodes, or all, with one for the others below each of them."""
     trie = Trie([], [], [], [])
     waiting_for = [(root, -1)]
     while waiting_for:
@@ -142,19 +135,12 @@ def _in_preorder(root: Node, most_nodes: int) -> Trie:
         trie.parent.append(parent)
         trie.own.append(node.own)
         trie.own_us.append(node.own_us)
-        left = [callee for callee in node.callees.values() if id(callee) not in chosen]
-        shown = [callee for callee in node.callees.values() if id(callee) in chosen]
-        if left:
-            rest = Node(SMALL, [0] * len(node.own), [0.0] * len(node.own))
-            for callee in left:
-                rest.add(Node("", *totals[id(callee)]))
-            waiting_for.append((rest, at))
-        shown.sort(key=lambda callee: (_size(totals[id(callee)]), callee.name))
+        shown = [one for one in node.callees.values() if chosen is None or id(one) in chosen]
+        if len(shown) < len(node.callees):
+            left = [one for one in node.callees.values() if chosen is not None and id(one) not in chosen]
+            samples = [sum(of_side) for of_side in zip(*(one.total for one in left), strict=True)]
+            us = [sum(of_side) for of_side in zip(*(one.total_us for one in left), strict=True)]
+            waiting_for.append((Node(SMALL, samples, us), at))
+        shown.sort(key=lambda callee: (callee.size, callee.name))
         waiting_for.extend((callee, at) for callee in shown)
     return trie
-
-
-def _size(totals: tuple[list[int], list[float]]) -> float:
-    """How large a node is on the side on which it is larger; samples where their time is not known."""
-    samples, us = totals
-    return max(us) if any(us) else float(max(samples))

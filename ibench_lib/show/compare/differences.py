@@ -30,7 +30,8 @@ def differences(chosen: Pair) -> Html:
     """What clearly differs in any step, and what is not compared (`metric_values`)."""
     if not chosen.base or not chosen.other:
         return sentence(chosen.nothing(""), "selected_runs")
-    places = list(_everywhere(chosen))
+    values, short = long_values(chosen.values(), chosen.ask("step_throughput"))
+    places = list(_everywhere(chosen, values))
     judged = [(place, one) for place, one in places if one.verdict not in UNJUDGED]
     two = [(place, one) for place, one in places if one.verdict == "too few runs"]
     single = [(place, one) for place, one in places if one.verdict == "noise unknown"]
@@ -69,7 +70,7 @@ def differences(chosen: Pair) -> Html:
         )
         paragraphs.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
     paragraphs += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
-    paragraphs += [_paragraph(line, "step_throughput") for line in _long_values(chosen)[1]]
+    paragraphs += [_paragraph(line, "step_throughput") for line in short]
     if chosen.not_compared:  # of what was chosen before the pair was, and so of no question of the pair's
         paragraphs.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
     return Html("".join(paragraphs))
@@ -125,12 +126,8 @@ def _paragraph(text: str, *questions: str) -> str:
     return f"<p>{html.escape(text)}{sources(*questions)}</p>"
 
 
-def _long_values(chosen: Pair) -> tuple[pl.DataFrame, list[str]]:
-    return long_values(chosen.values(), chosen.ask("step_throughput"))
-
-
-def _everywhere(chosen: Pair) -> Iterator[Place]:
-    for (setup, step), frame in _long_values(chosen)[0].group_by("setup", "step", maintain_order=True):
+def _everywhere(chosen: Pair, values: pl.DataFrame) -> Iterator[Place]:
+    for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
         of_step = pl.col("operation").is_null()
         for table in (frame.filter(of_step), frame.filter(~of_step)):  # as the tables have them
             for one in compared(table, chosen.base, chosen.other):

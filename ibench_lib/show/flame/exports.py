@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ibench_lib.analysis.flame.sides import Side
@@ -79,6 +80,7 @@ def pprof(side: Side) -> bytes:
 
 
 # The wire format of Protocol Buffers: a key (field number and type), then a varint, or a length and as many bytes.
+@lru_cache(4096)  # of a profile, each function is in many stacks
 def _varint(value: int) -> bytes:
     content = bytearray()
     while value > 0x7F:

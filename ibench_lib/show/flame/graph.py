@@ -82,7 +82,8 @@ def graph_of(sides: Sequence[Side], where: str, most_nodes: int = MOST_NODES, ca
     """The graph of one side, or of A and B."""
     sides = alike(sides)
     weighed = _weighed(sides)
-    trie, whole = trie_of(weighed, most_nodes), trie_of(weighed, _ALL)
+    whole = trie_of(weighed, _ALL)
+    trie = whole if len(whole.names) <= most_nodes else trie_of(weighed, most_nodes)
     if len(sides) == 1:
         return Graph(tuple(sides), where, trie, whole, {}, {}, called=called)
     functions = changes_of_functions(sides, whole)
