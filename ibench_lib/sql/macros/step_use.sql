@@ -14,7 +14,9 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS MATERIALIZED (
-    SELECT run_id, step_id, start_s, end_s, duration_s, main, CASE origin WHEN 'imported' THEN 0.5 ELSE 0.95 END AS enough
+    SELECT
+        row_number() OVER () AS line, run_id, step_id, start_s, end_s, duration_s, main,
+        CASE origin WHEN 'imported' THEN 0.5 ELSE 0.95 END AS enough
     FROM steps_of($ids, $names) JOIN (SELECT run_id, origin FROM runs) USING (run_id) WHERE start_s IS NOT NULL
 ), counted AS MATERIALIZED (
     SELECT
@@ -59,28 +61,40 @@ WITH chosen AS MATERIALIZED (
     )
 ), covered AS MATERIALIZED (
     FROM covered_seconds(intervals)
-), done AS MATERIALIZED (
-    -- What each family did, second by second. The last second of a step is a part of one.
+), covered_of AS (
+    -- Each second of a step once, with what is covered of it by source. A number stands for the step: seconds are many.
     SELECT
-        c.run_id, c.step_id, x.family, o.second, least(any_value(c.duration_s) - o.second, 1) AS long_s,
+        c.line, v.second,
+        sum(v.covered_s) FILTER (v.source = 'host') AS host,
+        sum(v.covered_s) FILTER (v.source = 'process') AS process,
+        sum(v.covered_s) FILTER (v.source = 'device') AS device
+    FROM covered v JOIN chosen c USING (run_id, step_id) GROUP BY c.line, v.second
+), done AS (
+    -- What each family did, second by second.
+    SELECT
+        c.line, x.family, o.second,
         sum(CASE f.counts WHEN 'rows' THEN o."rows" ELSE o.ops END)::DOUBLE AS amount
-    FROM chosen c
-    SEMI JOIN covered USING (run_id, step_id)
+    FROM (FROM chosen SEMI JOIN covered USING (run_id, step_id)) c
     JOIN ops o USING (run_id, step_id)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
     JOIN families f ON f.run_id = x.run_id AND f.family = x.family
     WHERE NOT f.of_existing_rows
-    GROUP BY c.run_id, c.step_id, x.family, o.second
-), family_shares AS (
+    GROUP BY c.line, x.family, o.second
+), shares AS (
     SELECT
-        d.run_id, d.step_id, s.source, d.family,
-        sum(CASE WHEN d.long_s > 0 THEN d.amount * least(coalesce(v.covered_s, 0) / d.long_s, 1) END)
-            / nullif(sum(d.amount), 0) AS share
-    FROM done d
-    JOIN (SELECT DISTINCT run_id, step_id, source FROM covered) s USING (run_id, step_id)
-    LEFT JOIN covered v
-        ON v.run_id = d.run_id AND v.step_id = d.step_id AND v.source = s.source AND v.second = d.second
-    GROUP BY ALL
+        d.line, d.family,
+        sum(CASE WHEN d.long_s > 0 THEN d.amount * least(coalesce(COLUMNS(v.* EXCLUDE (line, second)), 0) / d.long_s, 1) END)
+            / nullif(sum(d.amount), 0)
+    FROM (
+        -- The last second of a step is a part of one.
+        SELECT o.*, least(c.duration_s - o.second, 1) AS long_s FROM done o JOIN chosen c USING (line)
+    ) d LEFT JOIN covered_of v USING (line, second)
+    GROUP BY d.line, d.family
+), family_shares AS (
+    SELECT c.run_id, c.step_id, s.source, s.family, s.share
+    FROM (FROM shares UNPIVOT INCLUDE NULLS (share FOR source IN (COLUMNS(* EXCLUDE (line, family))))) s
+    JOIN chosen c USING (line)
+    SEMI JOIN covered v ON v.run_id = c.run_id AND v.step_id = c.step_id AND v.source = s.source
 ), work_shares AS (
     SELECT
         w.run_id, w.step_id, w.source,
