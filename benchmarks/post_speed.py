@@ -181,11 +181,18 @@ def spread(values: Sequence[float], digits: int = 1) -> str:
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
-def reached(first: Sequence[float], again: Sequence[float], target: float, *others: tuple[float, float]) -> str:
-    """Whether medians are within a target, the first time or only later, and other values within theirs."""
-    fits = all(value <= most for value, most in others)
-    within = [statistics.median(seconds) <= target for seconds in (first, again)]
-    return {(True, True): "yes", (False, True): "again"}.get((fits and within[0], fits and within[1]), "no")
+def reached(first: bool, again: bool) -> str:
+    """Whether the first build and the next one kept to their targets, in a word."""
+    return {(True, True): "yes", (False, True): "again"}.get((first, again), "no")
+
+
+def within(builds: Sequence[Built], target_s: float) -> bool:
+    """Whether builds of a post kept to all targets: their median time, the largest page and the most memory."""
+    return (
+        statistics.median(built.seconds for built in builds) <= target_s
+        and max(built.page_bytes for built in builds) <= TARGET_BYTES
+        and max(built.kernel_bytes + built.builder_bytes for built in builds) <= TARGET_MEMORY
+    )
 
 
 def report(
@@ -204,26 +211,27 @@ def report(
         "",
         "Each post is built first with an empty cache, and then again, as after a change of its words: the second "
         "build reads the",
-        "answers that the first one kept. `again` in the last column: only the second build reaches the target.",
+        "answers that the first one kept. `again` in the last column: only the second build reaches the targets.",
         "",
         "| post | first, s | again, s | target, s | page, MB | kernel, GB | builder, GB | reached |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for slug, found in [*one.items(), (f"the synthetic lake of {size.rows:,} rows of `ops`", scale)]:
-        first, again = ([pair[n].seconds for pair in found] for n in (0, 1))
+        phases = [[pair[n] for pair in found] for n in (0, 1)]
         target = TARGET_SCALE_S if found is scale else TARGET_ONE_S
         every = [each for pair in found for each in pair]
         size_bytes = max(each.page_bytes for each in every)
         kernel, builder = max(each.kernel_bytes for each in every), max(each.builder_bytes for each in every)
-        yes = reached(first, again, target, (size_bytes, TARGET_BYTES), (kernel + builder, TARGET_MEMORY))
+        times = " | ".join(spread([built.seconds for built in phase]) for phase in phases)
+        yes = reached(*(within(phase, target) for phase in phases))
         lines.append(
-            f"| {slug} | {spread(first)} | {spread(again)} | {target} | {size_bytes / 1e6:.1f} | {kernel / 1e9:.2f} | "
-            f"{builder / 1e9:.2f} | {yes} |"
+            f"| {slug} | {times} | {target} | {size_bytes / 1e6:.1f} | {kernel / 1e9:.2f} | {builder / 1e9:.2f} "
+            f"| {yes} |"
         )
     first, again = ([pair[n] for pair in together] for n in (0, 1))
     lines += [
         f"| these {len(one)} together with `ibench posts` | {spread(first)} | {spread(again)} | {TARGET_ALL_S} "
-        f"| - | - | - | {reached(first, again, TARGET_ALL_S)} |",
+        f"| - | - | - | {reached(*(statistics.median(phase) <= TARGET_ALL_S for phase in (first, again)))} |",
         "",
         "Of the first builds:",
         "",
@@ -232,10 +240,10 @@ def report(
         *(_parts(slug, [pair[0] for pair in found]) for slug, found in one.items()),
         "",
         "Until the first cell, the command starts, and then the kernel and the process that builds the post, side by "
-        "side. Two",
-        "threads ask the next questions while cells make tables and charts of earlier answers. Posts that are built "
-        "together also share",
-        "answers about the same runs.",
+        "side. What",
+        "writes the page is imported while cells run. Two threads ask the next questions while cells make tables and "
+        "charts of",
+        "earlier answers. Posts that are built together also share answers about the same runs.",
         "",
         f"The targets also include at most {TARGET_BYTES / 1e6:.0f} MB per page and "
         f"{TARGET_MEMORY / 1e9:.0f} GB of memory. "

@@ -117,7 +117,7 @@ def posts(
     [bold]Example:[/] ibench posts papermill_params/
     """
     place, jobs = workspace(), jobs or jobs_here()
-    at_first = 1 if len(params) == 1 and params[0].is_file() else jobs
+    at_first = min(jobs, len(params)) if all(path.is_file() for path in params) else jobs
     with started_builders(place, at_first) as ready:
         with lean_imports():
             from ibench_lib.publish.post_file import check_posts

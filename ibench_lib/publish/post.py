@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -155,8 +155,9 @@ def _build(
 
 def _get_ready() -> None:
     """Import what writes a page, and pack what most pages have, while the kernel works."""
-    page.render, preview.preview  # noqa: B018
-    plotly_js.library(frozenset())
+    with suppress(Exception):  # whoever uses it next says what is wrong
+        page.render, preview.preview  # noqa: B018
+        plotly_js.library(frozenset())
 
 
 def _earlier(directory: Path) -> PostRecord | None:
