@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import signal
 import subprocess
@@ -59,37 +60,22 @@ class _Running(KernelProvisionerBase):
 class _Client(AsyncKernelClient):
     """Takes a kernel as ready once it has answered by both of its ways.
 
-    jupyter_client's own also takes the answer by one, and then waits a fifth of a second for more by the other.
+    jupyter_client's own then waits a fifth of a second for more answers. nbclient passes over those that are not to it.
     """
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
         """Wait until the kernel answers. Raises RuntimeError if it ends first, or takes longer than `timeout` s."""
         end = time.monotonic() + (timeout or float("inf"))
-        while not await self._answers():
+        while True:
+            self.kernel_info()
+            with contextlib.suppress(queue.Empty):
+                await self.get_shell_msg(timeout=1)
+                await self.get_iopub_msg(timeout=0.2)  # what is published before the kernel knows of us is lost
+                return
             if not await self.is_alive():
                 raise RuntimeError("the kernel ended before it answered")
             if time.monotonic() > end:
                 raise RuntimeError(f"the kernel did not answer within {timeout} s")
-
-    async def _answers(self) -> bool:
-        """Whether the kernel answers now: what it publishes is lost until it knows of this client."""
-        asked = self.kernel_info()
-        try:
-            while not _is_of(await self.get_shell_msg(timeout=1), asked):
-                pass
-            while not (_is_of(message := await self.get_iopub_msg(timeout=0.2), asked) and _is_idle(message)):
-                pass
-        except queue.Empty:
-            return False
-        return True
-
-
-def _is_of(message: dict[str, Any], request: str) -> bool:
-    return bool(message["parent_header"].get("msg_id") == request)
-
-
-def _is_idle(message: dict[str, Any]) -> bool:
-    return bool(message["msg_type"] == "status" and message["content"]["execution_state"] == "idle")
 
 
 def manager_of(process: subprocess.Popen[bytes], connection_file: Path) -> AsyncKernelManager:
