@@ -82,7 +82,10 @@ def document() -> str:
         functions = {name: _functions(home)[name] for home in fitting for name in left.pop(home)}
         lines += ["", f"## {title}"]
         for name, function in sorted(functions.items()):
-            returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+            # Whoever calls a function that is `drawn` gets the figure of its drawing.
+            is_drawn = any(ast.unparse(decorator) == "drawn" for decorator in function.decorator_list)
+            given = "go.Figure" if is_drawn else ast.unparse(function.returns) if function.returns else ""
+            returns = f" -> {given}" if given else ""
             signature = f"ib.{name}({ast.unparse(function.args)}){returns}"
             lines += ["", f"### {name}", ""]
             lines += textwrap.wrap(signature, 120, initial_indent="    ", subsequent_indent=" " * 8)

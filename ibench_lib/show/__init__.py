@@ -3,9 +3,10 @@
 `tables.py` of a subject has one function per table: a frame of one setup (and step) in, a `Grid` out. A
 step that did not complete shows its status in the place of a number.
 
-`charts.py` has one function per chart: such a frame in, a plotly Figure out. Traces are SVG (Scatter, Bar), never
-WebGL, of which a browser draws only about a dozen on one page. `layout.meta` carries the title as plain text and the
-width (half or full) for the page that shows the chart.
+`charts.py` has one function per chart: such a frame in, a plotly Figure out, and for pages the `Drawing` that the
+figure is made of (`kit.drawing.drawn`): plotly takes long to import and to make figures. Traces are SVG (Scatter, Bar),
+never WebGL, of which a browser draws only about a dozen on one page. `layout.meta` carries the title as plain text and
+the width (half or full) for the page that shows the chart.
 
 `sentences.py` has functions of answers: they return the sentences that say what stands out, and no more than the
 answers hold. A parameter of such a function is named after the question whose answer it takes; `base` is the dbms to

@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 from IPython.display import display
 
 from ibench_lib.ask.selection import Selection, choose
@@ -19,6 +18,9 @@ from ibench_lib.show.made_from.tables import runs_table
 from ibench_lib.show.throughput.charts import rate_chart
 from ibench_lib.show.throughput.tables import throughput_table
 from ibench_lib.store import reader
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 _FEWEST_S = 0.5
 

@@ -12,7 +12,7 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from ibench_lib.publish import plotly_js
 from ibench_lib.publish.plotly_js import KINDS, SHA256, VERSION, library, part_path
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
-from ibench_lib.show.kit.drawing import finish
+from ibench_lib.show.kit.look import look
 from tests.publish.browsing import open_page
 from tests.publish.posting import unpacked
 from tests.publish.saving import page_with
@@ -81,5 +81,5 @@ def test_a_figure_that_the_part_cannot_draw_is_drawn_by_all_of_plotly(tmp_path: 
 
 def page_of(traces: list[object], folder: Path) -> Path:
     """A page with a chart of these traces."""
-    figure = finish(go.Figure(traces), "A figure of one's own", x=None, y=None)
+    figure = go.Figure(traces, look("A figure of one's own"))
     return page_with([{PLOTLY_MIME: figure.to_plotly_json()}], folder)

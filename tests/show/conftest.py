@@ -12,7 +12,11 @@ from ibench_lib.paths import Workspace
 from ibench_lib.show.step_detail.detail import StepDetail
 from tests.places import ROOT
 from tests.show.stalled import STALLED, WRITTEN, captured, everything, l_i1
+from tests.show.traces import checked_drawings
 from tests.synthetic import Run, write_runs
+
+__all__ = ["checked_drawings"]
+"""A fixture for each of them."""
 
 
 @pytest.fixture(scope="session")

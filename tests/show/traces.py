@@ -5,8 +5,22 @@ from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
+import pytest
 
+from ibench_lib.show.kit.drawing import Drawing
 from tests.synthetic import Run
+
+
+@pytest.fixture(autouse=True)
+def checked_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library does not let plotly check what it draws: that takes longer than to draw it."""
+    figure = Drawing.figure
+
+    def checked(drawing: Drawing) -> go.Figure:
+        go.Figure({"data": drawing.data, "layout": drawing.layout})  # raises where plotly does not know what is in it
+        return figure(drawing)
+
+    monkeypatch.setattr(Drawing, "figure", checked)
 
 
 def traces(figure: go.Figure, name: str) -> list[Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.analysis.comparison import DIFFERENT, Comparison, Verdict, compared
 from ibench_lib.analysis.verdicts import BETTER, WORSE
 from ibench_lib.show.compare.comparison import side_text
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.drawing import finish
+from ibench_lib.show.kit.drawing import Drawing, categories, drawing, drawn
+from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.table_cells import CLIENT_BOUND, RUN_FAILED, factor_text
 from ibench_lib.show.kit.theme import inert
 
@@ -19,12 +20,13 @@ _HOLLOW = ("same", "unclear", "too few runs", "noise unknown")
 """Verdicts whose dots are hollow: no difference was found, or none can be."""
 
 
-def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> go.Figure:
+@drawn
+def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> Drawing:
     """B / A of every metric of one step with its interval (`metric_values`), log scale."""
     known = [one for one in compared(frame, a, b) if one.verdict is not None]
-    drawn = [one for one in known if _value(one) > 0]
-    labels = [_label(one) for one in drawn]
-    figure = go.Figure()
+    shown = [one for one in known if _value(one) > 0]
+    labels = [_label(one) for one in shown]
+    traces = []
     for verdicts, name in (
         (("better",), "better"),
         (("worse",), "worse"),
@@ -33,30 +35,35 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
         (("too few runs",), "two runs, too few to tell"),
         (("noise unknown",), "one run, noise unknown"),
     ):
-        some = [one for one in drawn if one.verdict in verdicts]
+        some = [one for one in shown if one.verdict in verdicts]
         if some:
-            figure.add_trace(_points(some, name, _colour(some[0].verdict, palette)))
-    figure.add_vrect(x0=WORSE, x1=BETTER, fillcolor=theme.RULE, opacity=0.6, line_width=0, layer="below")
-    figure.add_vline(x=1, line_color=theme.QUIET, line_width=1)
+            traces.append(_points(some, name, _colour(some[0].verdict, palette)))
     title = f"{'Response times' if frame['operation'].is_not_null().any() else 'Metrics'} of {frame['step'][0]}: B / A"
-    figure.update_layout(height=120 + 22 * max(len(labels), 3))
-    finish(figure, f"{title}, {frame['setup'][0]}", x=None, y=None)
-    figure.update_layout(hovermode="closest", legend={"y": 1, "yanchor": "bottom"})
-    zero = ", ".join(one.label for one in known if one not in drawn)
-    ticks = _ticks(drawn)
-    figure.update_xaxes(
-        type="log",
-        title_text=inert(f"B / A (not drawn, because A or B is 0: {zero})" if zero else "B / A"),
-        tickvals=ticks,
-        ticktext=[f"{tick:g}" for tick in ticks],
-    )
-    if not drawn:
-        figure.update_xaxes(range=[-1, 1], tickvals=[0.1, 1, 10], ticktext=["0.1", "1", "10"])
-        figure.add_annotation(
-            text="no ratio: a side has no value", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False
-        )
-    figure.update_yaxes(type="category", categoryorder="array", categoryarray=labels[::-1])
-    return figure
+    layout = look(f"{title}, {frame['setup'][0]}")
+    upright = {"xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
+    layout |= {
+        "hovermode": "closest",
+        "legend": {**layout["legend"], "y": 1, "yanchor": "bottom"},
+        "shapes": [
+            {
+                "type": "rect", "x0": WORSE, "x1": BETTER, "fillcolor": theme.RULE, "opacity": 0.6,
+                "line": {"width": 0}, "layer": "below", **upright,
+            },
+            {"type": "line", "x0": 1, "x1": 1, "line": {"color": theme.QUIET, "width": 1}, **upright},
+        ],
+    }  # fmt: skip
+    zero = ", ".join(one.label for one in known if one not in shown)
+    ticks = _ticks(shown)
+    said = inert(f"B / A (not drawn, because A or B is 0: {zero})" if zero else "B / A")
+    across: dict[str, Any] = {"type": "log", "title": {"text": said}}
+    if shown:
+        across |= {"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+    else:
+        across |= {"range": [-1, 1], "tickvals": [0.1, 1, 10], "ticktext": ["0.1", "1", "10"]}
+        middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
+        layout["annotations"] = [{"text": "no ratio: a side has no value", **middle}]
+    height = 120 + 22 * max(len(labels), 3)
+    return drawing(traces, layout, x=across, y=categories(labels[::-1]), height=height)
 
 
 def _value(one: Comparison) -> float:
@@ -69,7 +76,7 @@ def _label(one: Comparison) -> str:
     return inert(" ".join([one.label, *(mark for mark in (RUN_FAILED, CLIENT_BOUND) if mark in texts)]))
 
 
-def _points(some: list[Comparison], name: str, colour: str) -> go.Scatter:
+def _points(some: list[Comparison], name: str, colour: str) -> dict[str, Any]:
     up, down, said = [], [], []
     for one in some:
         assert one.ratio is not None
@@ -83,16 +90,14 @@ def _points(some: list[Comparison], name: str, colour: str) -> go.Scatter:
         # A log axis has neither zero nor an end: there the bar goes on for a factor of ten.
         up.append(0 if high is None else 9 * value if math.isinf(high) else high - value)
         down.append(0 if low is None else 0.9 * value if low == 0 else value - low)
-    return go.Scatter(
-        x=_digits([_value(one) for one in some]),
-        y=[_label(one) for one in some],
-        text=said,
-        hovertemplate="%{y}: %{text}<extra></extra>",
-        error_x={"array": _digits(up), "arrayminus": _digits(down), "thickness": 1.5, "width": 3},
-        mode="markers",
-        marker={"color": colour, "size": 9, "symbol": "circle-open" if some[0].verdict in _HOLLOW else "circle"},
-        name=name,
-    )
+    return {
+        "type": "scatter", "x": _digits([_value(one) for one in some]), "y": [_label(one) for one in some],
+        "text": said, "hovertemplate": "%{y}: %{text}<extra></extra>",
+        "error_x": {"array": _digits(up), "arrayminus": _digits(down), "thickness": 1.5, "width": 3},
+        "mode": "markers",
+        "marker": {"color": colour, "size": 9, "symbol": "circle-open" if some[0].verdict in _HOLLOW else "circle"},
+        "name": name,
+    }  # fmt: skip
 
 
 def _digits(values: list[float]) -> list[float]:

@@ -10,9 +10,8 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 from IPython.display import display
 
@@ -31,6 +30,9 @@ from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.pieces import ANSWER, Sentence
 from ibench_lib.show.kit.pieces import Html as Html
 from ibench_lib.show.kit.statements import Statement
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 MOST_OPEN = 8
 MOST_OF_SETUPS = 4
@@ -58,7 +60,7 @@ class Asker(Protocol):
         """The answer of a question of `sql/`, by its name."""
 
 
-Item: TypeAlias = Html | Grid | go.Figure | Drawing
+Item: TypeAlias = "Html | Grid | go.Figure | Drawing"
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,9 @@ class Shown:
     def _ipython_display_(self) -> None:
         made_from = {ANSWER: list(self.answers)} if self.answers else {}
         for item in self.items:
-            if isinstance(item, go.Figure | Drawing):
+            if not isinstance(item, Html | Grid):
                 # The figure itself, whatever renderer plotly would choose: Lab draws it as a post does.
-                figure = json.loads(item.to_json()) if isinstance(item, go.Figure) else vars(item)
+                figure = vars(item) if isinstance(item, Drawing) else json.loads(item.to_json())
                 display(_bundle(figure), raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
             else:
                 display(item, metadata=made_from)  # type: ignore[no-untyped-call]
@@ -257,7 +259,7 @@ def middle_runs(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _what(items: Sequence[Item]) -> str:
     """2 charts and 1 table."""
-    charts = sum(isinstance(item, go.Figure | Drawing) for item in items)
+    charts = sum(not isinstance(item, Html | Grid) for item in items)
     kinds = ((charts, "chart"), (len(items) - charts, "table"))
     return joined([count(number, word) for number, word in kinds if number])
 

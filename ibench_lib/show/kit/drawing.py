@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ParamSpec
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.analysis.frames import by_position, repeats
+from ibench_lib.base.later import later
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.chart_text import ASIDE
-from ibench_lib.show.kit.look import AXIS, LAYOUT, TITLE, Width, height_of, meta
-from ibench_lib.show.kit.theme import inert
+from ibench_lib.show.kit.look import height_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go  # type: ignore[import-untyped]
+else:
+    go = later("plotly.graph_objects")
 
 MOST_POINTS = 2000
 """Points of a trace, at most; the questions' `points` may ask for fewer."""
@@ -35,6 +41,28 @@ class Drawing:
         return go.Figure({"data": self.data, "layout": self.layout}, _validate=False)
 
 
+def drawing(
+    traces: list[dict[str, Any]],
+    layout: dict[str, Any],
+    *,
+    x: Mapping[str, Any] = MappingProxyType({}),
+    y: Mapping[str, Any] = MappingProxyType({}),
+    height: int | None = None,
+) -> Drawing:
+    """The drawing of traces with a layout that was made by `look`, to whose axes `x` and `y` are added.
+
+    Unless its `height` is known, it is as high as its names need.
+    """
+    axes = {"xaxis": {**layout["xaxis"], **x}, "yaxis": {**layout["yaxis"], **y}}
+    named = sum(trace.get("showlegend") is not False for trace in traces)
+    return Drawing(traces, {**layout, "height": height or height_of(named), **axes})
+
+
+def categories(names: Iterable[str]) -> dict[str, Any]:
+    """An axis with a place for each name (markup), in this order."""
+    return {"type": "category", "categoryorder": "array", "categoryarray": list(names)}
+
+
 def drawn(function: Callable[_P, Drawing]) -> Callable[_P, go.Figure]:
     """A function that gives the figure of a drawing; `each` takes the drawing itself (`drawing_of`)."""
 
@@ -43,6 +71,7 @@ def drawn(function: Callable[_P, Drawing]) -> Callable[_P, go.Figure]:
         return function(*args, **options).figure()
 
     figure.drawing = function  # type: ignore[attr-defined]
+    figure.__signature__ = inspect.signature(function).replace(return_annotation="go.Figure")  # type: ignore[attr-defined]
     return figure
 
 
@@ -205,32 +234,3 @@ def dip_labels(
                 }
             )  # fmt: skip
     return labels
-
-
-def finish(
-    figure: go.Figure,
-    title: str,
-    *,
-    x: str | None,
-    y: str | None,
-    zero: bool = False,
-    width: Width = "full",
-    time: str = "",
-    what: str = "",
-    lasts_s: float = 0.0,
-) -> go.Figure:
-    """Give a chart the shared look: see `look`, of the same parameters."""
-    figure.update_layout(
-        title={**TITLE, "text": inert(title)}, meta=meta(title, width, time, what, lasts_s), **LAYOUT
-    )  # fmt: skip
-    figure.update_xaxes(**AXIS)
-    figure.update_yaxes(**AXIS)
-    if x:
-        figure.update_xaxes(title_text=x, rangemode="tozero")
-    if y:
-        figure.update_yaxes(title_text=y)
-    if zero:
-        figure.update_yaxes(rangemode="tozero")
-    if figure.layout.height is None:
-        figure.update_layout(height=height_of(sum(trace.showlegend is not False for trace in figure.data)))
-    return figure

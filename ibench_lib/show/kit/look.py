@@ -51,24 +51,19 @@ def look(
     what: str = "",
     lasts_s: float = 0.0,
 ) -> dict[str, Any]:
-    """The layout of a chart with this title, and these names of its axes, as `drawing.finish` gives it to a figure.
+    """The layout of a chart with this title and these names of its axes.
 
     `time`: what charts with one crosshair have in common, such as `l.i1, cached`; `what` is what their lines show.
     `lasts_s`: for how many seconds from its x on a point holds; 0 for a sample, which is of one moment.
     """
+    read = {"time": time, "what": what, "lasts_s": lasts_s} if time else {}
     of_x = {"title": {"text": x}, "rangemode": "tozero"} if x else {}
     of_y = {**({"title": {"text": y}} if y else {}), **({"rangemode": "tozero"} if zero else {})}
     return {
         "template": _template(), **LAYOUT, "title": {**TITLE, "text": inert(title)},
-        "meta": meta(title, width, time, what, lasts_s), "height": height_of(0),
+        "meta": {"title": title, "width": width, **read}, "height": height_of(0),
         "xaxis": {**AXIS, **of_x}, "yaxis": {**AXIS, **of_y},
     }  # fmt: skip
-
-
-def meta(title: str, width: Width, time: str, what: str, lasts_s: float) -> dict[str, str | float]:
-    """What the page's script, and whoever describes a chart, find of it in its layout."""
-    read: dict[str, str | float] = {"time": time, "what": what, "lasts_s": lasts_s} if time else {}
-    return {"title": title, "width": width, **read}
 
 
 @cache

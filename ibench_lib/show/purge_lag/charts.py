@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.analysis.frames import repeats, steps_of
@@ -13,9 +12,10 @@ from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.drawing import (
     Drawing,
     band,
+    categories,
     dbms_of,
+    drawing,
     drawn,
-    finish,
     numbers,
     plotted,
     runs_of,
@@ -83,12 +83,13 @@ def _over_time(frame: pl.DataFrame, column: str, what: str) -> Drawing:
 
 
 @answers("purge_lag_at_step_end", "No step to draw.")
-def purge_lag_end_chart(frame: pl.DataFrame) -> go.Figure:
+@drawn
+def purge_lag_end_chart(frame: pl.DataFrame) -> Drawing:
     """History list length at the end of each step (`purge_lag_at_step_end`), one group of bars a step.
 
     Bars of several runs are as high as their median and carry their range; steps that did not complete have no bar.
     """
-    figure = go.Figure()
+    traces: list[dict[str, Any]] = []
     steps = steps_of(frame)
     several = repeats(frame) > 1
     ended = pl.when(pl.col("step_status") == "complete").then(pl.col("history_list_length"))
@@ -97,17 +98,16 @@ def purge_lag_end_chart(frame: pl.DataFrame) -> go.Figure:
         of_step = rows.group_by("step").agg(middle=ended.median(), low=ended.min(), high=ended.max())
         bars = {row["step"]: row for row in of_step.drop_nulls().to_dicts()}
         known = [step for step in steps if step in bars]
-        figure.add_bar(
-            x=[inert(step) for step in known],
-            y=[bars[step]["middle"] for step in known],
-            name=inert(label),
-            marker={"color": colour},
-            error_y={
-                "array": [bars[step]["high"] - bars[step]["middle"] for step in known],
-                "arrayminus": [bars[step]["middle"] - bars[step]["low"] for step in known],
-                "color": theme.INK, "thickness": 1, "width": 3, "visible": several,
-            },
+        traces.append(
+            {
+                "type": "bar", "x": [inert(step) for step in known], "y": [bars[step]["middle"] for step in known],
+                "name": inert(label), "marker": {"color": colour},
+                "error_y": {
+                    "array": [bars[step]["high"] - bars[step]["middle"] for step in known],
+                    "arrayminus": [bars[step]["middle"] - bars[step]["low"] for step in known],
+                    "color": theme.INK, "thickness": 1, "width": 3, "visible": several,
+                },
+            }
         )  # fmt: skip
-    figure.update_xaxes(type="category", categoryorder="array", categoryarray=[inert(step) for step in steps])
     title = f"History list length at the end of each step, {frame['setup'][0]}"
-    return finish(figure, title, x=None, y="history list length", zero=True)
+    return drawing(traces, look(title, y="history list length", zero=True), x=categories(map(inert, steps)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
+from typing import Any
+
 import polars as pl
 
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.answers import answers
-from ibench_lib.show.kit.drawing import dbms_of, finish
+from ibench_lib.show.kit.drawing import Drawing, categories, dbms_of, drawing, drawn
+from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.theme import inert
 
 _MOST = 12
@@ -15,7 +17,8 @@ _LONGEST = 60
 
 
 @answers("waits", "No waits were captured.", by=["setup", "step", "source"])
-def waits_chart(frame: pl.DataFrame) -> go.Figure:
+@drawn
+def waits_chart(frame: pl.DataFrame) -> Drawing:
     """The mutexes and locks of one step and source that cost most, per 1,000 operations (`waits`); files are left out.
 
     Milliseconds where the server times them, else waits. Bars of several runs are as long as their median.
@@ -28,24 +31,23 @@ def waits_chart(frame: pl.DataFrame) -> go.Figure:
     highest = medians.group_by("event").agg(pl.col(column).max()).sort([column, "event"], descending=[True, False])
     events = highest["event"].head(_MOST).to_list()
     found = {(row["dbms"], row["event"]): row[column] for row in medians.to_dicts()}
-    figure = go.Figure()
+    traces: list[dict[str, Any]] = []
     for label, position, rows in dbms_of(locks):
         colour, _ = theme.series(position)
         name = rows["dbms"][0]
         known = [event for event in events if found.get((name, event)) is not None]
-        figure.add_bar(
-            x=[round(found[name, event], 4) for event in known],
-            y=[_short(event) for event in known],
-            customdata=[inert(event) for event in known],
-            hovertemplate="%{customdata}: %{x}<extra>" + inert(label) + "</extra>",
-            orientation="h",
-            name=inert(label),
-            marker={"color": colour},
-        )
-    figure.update_layout(height=160 + 18 * len(events) * max(1, locks["dbms"].n_unique()), barmode="group")
-    finish(figure, f"Top mutexes and locks in {frame['step'][0]}, {frame['setup'][0]}", x=unit, y=None, zero=True)
-    figure.update_yaxes(type="category", categoryorder="array", categoryarray=[_short(event) for event in events[::-1]])
-    return figure
+        traces.append(
+            {
+                "type": "bar", "x": [round(found[name, event], 4) for event in known],
+                "y": [_short(event) for event in known], "customdata": [inert(event) for event in known],
+                "hovertemplate": "%{customdata}: %{x}<extra>" + inert(label) + "</extra>", "orientation": "h",
+                "name": inert(label), "marker": {"color": colour},
+            }
+        )  # fmt: skip
+    layout = look(f"Top mutexes and locks in {frame['step'][0]}, {frame['setup'][0]}", x=unit, zero=True)
+    height = 160 + 18 * len(events) * max(1, locks["dbms"].n_unique())
+    y = categories(_short(event) for event in events[::-1])
+    return drawing(traces, {**layout, "barmode": "group"}, y=y, height=height)
 
 
 def _short(event: str) -> str:

@@ -14,7 +14,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.publish.blocks import Blocks
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
 from ibench_lib.show.kit.display import MOST_OPEN, Html, _bundle, each, say, sources, warnings
-from ibench_lib.show.kit.drawing import finish
+from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.statements import asks, attention
 from tests.shared import asked, lake_of
@@ -88,9 +88,10 @@ def test_a_heading_says_in_words_what_a_step_is() -> None:
 
 
 def test_a_notebook_has_a_picture_where_a_page_has_one() -> None:
-    few = go.Figure(go.Scatter(x=[0, 1], y=[1, 2], name="a <b>", mode="lines"))
-    many = go.Figure(go.Scatter(x=list(range(900)), y=list(range(900)), name="a", mode="lines"))
-    picture, chart = (_bundle(json.loads(finish(figure, "Rate <1>", x="x", y="y").to_json())) for figure in (few, many))
+    layout = look("Rate <1>", x="x", y="y")
+    few = go.Figure(go.Scatter(x=[0, 1], y=[1, 2], name="a <b>", mode="lines"), layout)
+    many = go.Figure(go.Scatter(x=list(range(900)), y=list(range(900)), name="a", mode="lines"), layout)
+    picture, chart = (_bundle(json.loads(figure.to_json())) for figure in (few, many))
     assert picture["text/html"].startswith('<figure class="picture full"><figcaption>Rate &lt;1&gt;</figcaption>')
     drawn = picture_of(picture[CHART_MIME])
     assert drawn and drawn in picture["text/html"] and PLOTLY_MIME not in picture

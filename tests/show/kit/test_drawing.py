@@ -1,13 +1,13 @@
 """What holds for charts of every kind."""
 
+import inspect
 import json
 
-import plotly.graph_objects as go
 import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.show.kit.drawing import dip_bands, dip_labels, drawing_of, plotted
+from ibench_lib.show.kit.drawing import Drawing, dip_bands, dip_labels, drawing_of, plotted
 from ibench_lib.show.kit.theme import series
 from ibench_lib.store.manifest import Status
 from tests.shared import asked
@@ -47,7 +47,6 @@ def test_no_trace_has_more_points_than_asked_and_all_are_svg(points: int) -> Non
     lagging = one(lag, step="l.i1")
     for figure in (ib.rate_chart(inserts), ib.max_response_chart(inserts), ib.purge_lag_chart(lagging)):
         assert {trace.type for trace in figure.data} == {"scatter"}
-        go.Figure(figure.to_dict())  # raises where plotly does not know what is in it
         assert 1 < max(len(trace.x) for trace in figure.data) <= points
 
 
@@ -87,7 +86,13 @@ def test_a_drawing_is_what_plotly_would_make_of_its_figure() -> None:
     for function, frame in ((ib.rate_chart, seconds), (ib.max_response_chart, seconds), (ib.purge_lag_chart, lag)):
         drawing = drawing_of(function)(frame)
         assert json.loads(json.dumps(vars(drawing), allow_nan=False)) == json.loads(function(frame).to_json())
-    assert drawing_of(ib.purge_lag_end_chart) is ib.purge_lag_end_chart
+    assert drawing_of(one) is one
+    assert inspect.signature(ib.purge_lag_end_chart).return_annotation == "go.Figure"
+
+
+def test_plotly_finds_what_it_does_not_know() -> None:
+    with pytest.raises(ValueError, match="modes"):
+        Drawing([{"type": "scatter", "y": [1], "modes": "lines"}], {}).figure()
 
 
 def test_a_line_has_numbers_of_four_digits_that_are_short_as_text() -> None:

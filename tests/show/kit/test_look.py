@@ -7,9 +7,9 @@ import plotly.express as px
 import plotly.graph_objects as go
 import polars as pl
 import pytest
+from plotly.io import templates
 
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.drawing import finish
 from ibench_lib.show.kit.look import look, themed
 
 
@@ -23,9 +23,10 @@ from ibench_lib.show.kit.look import look, themed
         {"time": "l.i1, cached", "what": "ms"},
     ],
 )
-def test_the_look_of_drawings_is_that_of_figures(options: dict[str, Any]) -> None:
-    figure = finish(go.Figure(), "a < b", **{"x": None, "y": None, **options})
-    assert look("a < b", **options) == figure.layout.to_plotly_json()
+def test_plotly_knows_all_of_the_look_and_adds_nothing(options: dict[str, Any]) -> None:
+    made = look("a < b", **options)
+    assert go.Figure(layout=made).layout.to_plotly_json() == made
+    assert made["template"] == templates["plotly"].to_plotly_json()
 
 
 def test_a_figure_of_ones_own_has_a_caption_and_the_theme() -> None:

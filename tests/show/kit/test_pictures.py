@@ -11,14 +11,13 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
 
 from ibench_lib.show.kit.chart_text import ASIDE
-from ibench_lib.show.kit.drawing import finish
+from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.pictures import MOST_POINTS, number, picture_of
 from ibench_lib.show.kit.theme import series
 
 
 def drawn(figure: go.Figure, **layout: Any) -> str | None:
-    made = finish(figure, "Title", x="seconds", y="inserts/s", zero=True)
-    made.update_layout(**layout)
+    made = go.Figure(figure).update_layout(look("Title", x="seconds", y="inserts/s", zero=True)).update_layout(**layout)
     return picture_of(json.loads(made.to_json()))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.display import Html
+from ibench_lib.show.kit.drawing import Drawing
 from ibench_lib.show.kit.grid import Grid
 from tests.workloads.sysbench.results.runs import micro
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.lake
 
 def test_only_tests_with_several_numbers_of_threads_have_a_chart_and_a_table(lake: Any) -> None:
     chart, table = ib.sysbench_threads(choose(lake, "demo")).items
-    assert isinstance(chart, go.Figure) and "oltp_point_select" in chart.layout.title.text
+    assert isinstance(chart, Drawing) and "oltp_point_select" in chart.layout["title"]["text"]
     assert isinstance(table, Grid) and "oltp_point_select" in table.title
 
 
