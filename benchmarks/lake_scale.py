@@ -505,9 +505,10 @@ def report(
 
 
 FILES = """
-`WHERE run_id = ...` opens only the files of that run, 1 of 200; `tests/store/test_scale.py` tests this. A join with
-`run_steps` opens all files, but reads only the row groups of its runs and steps; only short steps share a row group.
-Histograms and worst responses come from `response_times`, and from `ops` only for steps without such rows.
+`WHERE run_id = ...` opens only the files of that run, 1 of 200; `tests/store/test_scale.py` tests this. Posts and
+commands open the files of their runs only (`store/narrow.py`). Your own join with `run_steps` opens all files, but
+reads only the row groups of its runs and steps; only short steps share a row group. Histograms and worst responses come
+from `response_times`, and from `ops` only for steps without such rows.
 """
 
 BYTES = """

@@ -43,6 +43,7 @@ EXPERIMENT = "scale"
 SECONDS = 40_000
 OPERATIONS = 3
 SETTLE_S = 30
+SOURCES = ("server", "host", "device", "network", "process")
 COUNTERS = 60
 """Names in `server_counters` whose value changes every second."""
 
@@ -218,8 +219,10 @@ def make_run(workspace: Workspace, size: Size, number: int) -> str:
         rows = [{**dict.fromkeys(c.name for c in TABLES[name].columns), "run_id": run_id, **row} for row in rows]
         write(name, [pa.Table.from_pylist(rows, schema=TABLES[name].arrow_schema)])
     seconds = round(sum(step.seconds + SETTLE_S for step in steps))
-    for name in ("server_samples", "host_samples", "device_samples", "network_samples", "process_samples"):
-        write(name, [_samples(rng, name, run_id, seconds)])
+    samples = {f"{source}_samples": _samples(rng, f"{source}_samples", run_id, seconds) for source in SOURCES}
+    for name, table in samples.items():
+        write(name, [table])
+    write("step_counters", [_step_counters(samples, run_id, steps)])
     write("server_counters", _counters(rng, run_id, seconds))
     for name in TABLES:
         if TABLES[name].file_name not in files:
@@ -473,6 +476,39 @@ def _samples(rng: np.random.Generator, name: str, run_id: str, seconds: int) -> 
             values = np.rint(1e6 * np.exp(0.2 * _wander(rng, n)))
         arrays.append(pa.array(values).cast(column.type))
     return pa.Table.from_arrays(arrays, schema=table.arrow_schema)
+
+
+def _step_counters(samples: dict[str, pa.Table], run_id: str, steps: list[StepPlan]) -> pa.Table:
+    """The cumulative columns at the start and the end of each step, between two samples in proportion to the time."""
+    rows = []
+    for name, sampled in samples.items():
+        named = {"device_samples": "device", "network_samples": "interface"}.get(name)
+        at = sampled["t_s"].to_numpy()
+        for column in TABLES[name].columns:
+            if not column.counts_up:
+                continue
+            values = sampled[column.name].to_numpy()
+            start_s = 1.0
+            for step in steps:
+                end_s = start_s + step.seconds
+                start_value, end_value = np.interp([start_s, end_s], at, values)
+                rows.append(
+                    {
+                        "run_id": run_id,
+                        "step_id": step.step_id,
+                        "step": step.name,
+                        "source": name.removesuffix("_samples"),
+                        "counter": column.name,
+                        "name": sampled[named][0].as_py() if named else "",
+                        "start_s": start_s,
+                        "start_value": float(start_value),
+                        "end_s": end_s,
+                        "end_value": float(end_value),
+                    }
+                )
+                start_s = end_s + SETTLE_S
+    key = [(column, "ascending") for column in TABLES["step_counters"].key]
+    return pa.Table.from_pylist(rows, schema=TABLES["step_counters"].arrow_schema).sort_by(key)
 
 
 def _counters(rng: np.random.Generator, run_id: str, seconds: int) -> Iterator[pa.Table]:

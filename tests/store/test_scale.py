@@ -82,6 +82,10 @@ def test_the_generator_makes_the_rows_that_it_says(small: Workspace) -> None:
     steps = reader.sql(lake, "SELECT DISTINCT step_id, step FROM steps ORDER BY ALL")["step"].to_list()
     assert steps == ["l.i0", "l.x", "l.i1", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"]
     assert answer(lake, "gaps", EXPERIMENT).is_empty()
+    use = reader.sql(lake, f"FROM step_use(runs_of('{EXPERIMENT}'), [])")
+    assert use["known"].all()
+    assert use["step_id"].n_unique() == len(steps)
+    assert use["share"].min() == use["share"].max() == 1, "counted from the step's start to its end"
 
 
 def test_histograms_are_as_wide_as_those_of_real_runs() -> None:
