@@ -9,12 +9,7 @@
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
-WITH rated AS MATERIALIZED (
-    FROM rated_seconds($ids, $names)
-), spread AS (
-    SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds
-    FROM rated WHERE all_at_work GROUP BY ALL
-), paced AS MATERIALIZED (
+WITH paced AS MATERIALIZED (
     -- Most steps are not, and to find no intended time of theirs in `ops` takes longer than all the rest.
     -- Numbers in place of names: a second has hundreds of bins, and they are grouped and sorted.
     SELECT *, row_number() OVER (ORDER BY run_id, step_id) AS line FROM whole_seconds($ids, $names)
@@ -43,26 +38,35 @@ WITH rated AS MATERIALIZED (
         any_value(run_id) AS run_id, any_value(step_id) AS step_id, second,
         bin_mid_us(min(bin) FILTER (100 * up_to >= 99 * all_answers)) / 1e6 AS intended_p99_s
     FROM counted GROUP BY line, second
-), known AS (
+), timed AS MATERIALIZED (
+    SELECT r.*, l.intended_p99_s
+    FROM rated_seconds($ids, $names) r LEFT JOIN late l USING (run_id, step_id, second)
+), spread AS (
     SELECT
-        r.*, s.mad, s.seconds, l.intended_p99_s,
-        median(l.intended_p99_s) OVER (PARTITION BY r.run_id, r.step_id) AS median_p99_s,
-        all_at_work AND r.rate < r.median_rate - greatest(4 * s.mad, 0.2 * r.median_rate) AS is_low,
-        all_at_work AND r.rate < r.median_rate - greatest(4 * s.mad, 0.1 * r.median_rate) AS is_lower
-    FROM rated r LEFT JOIN spread s USING (run_id, step_id) LEFT JOIN late l USING (run_id, step_id, second)
+        run_id, step_id, median(abs(rate - median_rate)) FILTER (all_at_work) AS mad,
+        count(*) FILTER (all_at_work) AS seconds, median(intended_p99_s) AS median_p99_s
+    FROM timed GROUP BY ALL
+), known AS MATERIALIZED (
+    SELECT
+        t.*, s.mad, s.seconds, s.median_p99_s,
+        coalesce(all_at_work AND rate < median_rate - greatest(4 * s.mad, 0.2 * median_rate), false) AS is_low,
+        all_at_work AND rate < median_rate - greatest(4 * s.mad, 0.1 * median_rate) AS is_lower,
+        -- Few seconds are: what looks at neighbours is asked of these only.
+        seconds >= 5 AND median_rate > 0 AND (stall IS NOT NULL OR is_low OR is_lower) AS is_suspect
+    FROM timed t JOIN spread s USING (run_id, step_id)
 ), flagged AS (
     SELECT
-        *, coalesce(seconds >= 5 AND median_rate > 0, false) AND (
-            stall IS NOT NULL
-            OR is_low AND (coalesce(lag(is_low) OVER steps, false) OR coalesce(lead(is_low) OVER steps, false))
-            OR is_lower AND coalesce(intended_p99_s > greatest(5 * median_p99_s, 0.01), false)
-        ) AS dips
-    FROM known WINDOW steps AS (PARTITION BY run_id, step_id ORDER BY second)
+        *,
+        stall IS NOT NULL
+        OR is_low AND coalesce(least(second - lag(second) OVER lows, lead(second) OVER lows - second) = 1, false)
+        OR is_lower AND coalesce(intended_p99_s > greatest(5 * median_p99_s, 0.01), false) AS dips
+    FROM known WHERE is_suspect WINDOW lows AS (PARTITION BY run_id, step_id, is_low ORDER BY second)
 ), placed AS (
     -- Consecutive seconds of a dip have one difference between the second and its place among those in dips.
-    SELECT *, second - row_number() OVER (PARTITION BY run_id, step_id, dips ORDER BY second) AS island FROM flagged
+    SELECT *, second - row_number() OVER (PARTITION BY run_id, step_id ORDER BY second) AS island FROM flagged WHERE dips
+), numbered AS (
+    SELECT run_id, step_id, second, dense_rank() OVER (PARTITION BY run_id, step_id ORDER BY island) AS dip FROM placed
 )
 SELECT
-    run_id, step_id, second, rate, median_rate, mad, stall, intended_p99_s, median_p99_s,
-    CASE WHEN dips THEN dense_rank() OVER (PARTITION BY run_id, step_id, dips ORDER BY island) END AS dip
-FROM placed
+    k.run_id, k.step_id, k.second, k.rate, k.median_rate, k.mad, k.stall, k.intended_p99_s, k.median_p99_s, n.dip
+FROM known k LEFT JOIN numbered n USING (run_id, step_id, second)
