@@ -20,7 +20,7 @@ from ibench_lib.schema import TABLES
 from ibench_lib.store import family_views
 from ibench_lib.store.index import quoted
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
-from ibench_lib.store.sample_views import sample_views
+from ibench_lib.store.sample_views import sample_macros, sample_views
 
 RATE_METRICS = "rate_metrics"
 """Table: which metric is the rate of which families of operations."""
@@ -243,6 +243,7 @@ def _made_pieces(there: set[str]) -> list[Piece]:
         ),
     ]
     texts += [("views", name, text) for name, text in sample_views().items()]
+    texts += [("macros", name, text) for name, text in sample_macros().items()]
     texts += [("views", "server_families", family_views.server_families())]
     texts += [("views", "server_caches", family_views.server_caches(there))]
     texts += [("views", "dip_causes", family_views.dip_causes(there))]

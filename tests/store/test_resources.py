@@ -83,6 +83,9 @@ def test_a_difference_belongs_to_the_interval_that_ends_at_its_sample(workspace:
     # 600 over the three seconds without a sample; a counter that went down has no rate.
     assert column(lake, "host_seconds", "context_switches_per_s") == [None, 100.0, 200.0, None]
     assert column(lake, "host_seconds", "runnable") == [10, 11, 17, 16]
+    of_runs = "WITH these AS (FROM runs WHERE {}) FROM host_seconds_of(these) ORDER BY t_s"
+    assert reader.sql(lake, of_runs.format("true")).equals(reader.sql(lake, "FROM host_seconds ORDER BY t_s"))
+    assert reader.sql(lake, of_runs.format("false")).is_empty()
 
 
 def test_devices_and_interfaces_are_kept_apart(workspace: Workspace) -> None:

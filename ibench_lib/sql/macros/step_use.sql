@@ -39,17 +39,17 @@ WITH chosen AS MATERIALIZED (
 ), host_inside AS MATERIALIZED (
     SELECT s.step_id, s.start_s, s.source, '' AS name, h.*
     FROM from_samples s
-    JOIN host_seconds h ON h.run_id = s.run_id AND h.t_s - h.seconds >= s.start_s AND h.t_s <= s.end_s
+    JOIN host_seconds_of(from_samples) h ON h.run_id = s.run_id AND h.t_s - h.seconds >= s.start_s AND h.t_s <= s.end_s
     WHERE s.source = 'host'
 ), process_inside AS MATERIALIZED (
     SELECT s.step_id, s.start_s, s.source, '' AS name, p.*
     FROM from_samples s
-    JOIN process_seconds p ON p.run_id = s.run_id AND p.t_s - p.seconds >= s.start_s AND p.t_s <= s.end_s
+    JOIN process_seconds_of(from_samples) p ON p.run_id = s.run_id AND p.t_s - p.seconds >= s.start_s AND p.t_s <= s.end_s
     WHERE s.source = 'process'
 ), device_inside AS MATERIALIZED (
     SELECT s.step_id, s.start_s, s.source, d.device AS name, d.*
     FROM from_samples s
-    JOIN device_seconds d ON d.run_id = s.run_id AND d.t_s - d.seconds >= s.start_s AND d.t_s <= s.end_s
+    JOIN device_seconds_of(from_samples) d ON d.run_id = s.run_id AND d.t_s - d.seconds >= s.start_s AND d.t_s <= s.end_s
     WHERE s.source = 'device' AND d.holds_data
 ), intervals AS (
     -- Those between the samples, on the clock of the step.

@@ -42,8 +42,7 @@ WITH here AS (
         coalesce(last_value(c.delayed IGNORE NULLS) OVER before, 0) AS delayed,
         coalesce(c.pages, 0) AS pages, coalesce(c.images, 0) AS images, coalesce(c.wal_bytes, 0) AS wal_bytes,
         coalesce(c.buffers_full, 0) AS buffers_full
-    FROM server_seconds x LEFT JOIN changed c USING (run_id, tick)
-    WHERE list_contains($ids, x.run_id) AND x.uptime_s IS NOT NULL
+    FROM server_seconds_of(here) x LEFT JOIN changed c USING (run_id, tick) WHERE x.uptime_s IS NOT NULL
     WINDOW before AS (PARTITION BY x.run_id ORDER BY x.t_s)
 )
 SELECT
