@@ -1,30 +1,24 @@
-"""Cells of an executed notebook as blocks of a page: prose, code, tables and charts.
+"""Cells of an executed notebook as blocks of a page: prose, code, tables and charts (`publish.charts`).
 
-Charts are escaped here; tables and sentences were escaped by the library code that made them.
+Tables and sentences were escaped by the library code that made them.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
 import html
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
-from ibench_lib.base.later import later
+from ibench_lib.publish.charts import COMPACT, ChartBlocks, figure_in
 from ibench_lib.publish.notebook import evidence, tags
-from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME, describe
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
-from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.look import themed
-from ibench_lib.show.kit.pictures import picture_of
 from ibench_lib.show.kit.pieces import (
     ANSWER,
     FLAME_GRAPH,
@@ -39,16 +33,8 @@ from ibench_lib.show.kit.pieces import (
     html_of,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = later("numpy")
-
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
-
-SHEET_PX = 900
-"""A chart higher than this does not fit on a sheet of paper, and is not kept in one piece."""
 
 _NOTES = 120
 """Notes of a table that are longer than so many characters are folded."""
@@ -56,8 +42,6 @@ _SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥])")
 _LONG = 60
 """A sentence of so many characters stands once in a page; further ones link to it."""
 _LABEL = 40
-_EVEN = 1e-6
-_COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
 
 
 def _without_tldr(below: bool) -> tuple[str, str]:
@@ -78,6 +62,7 @@ class Blocks:
     evidence: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
     tldr: Callable[[bool], tuple[str, str]] = _without_tldr
+    charts: ChartBlocks = field(default_factory=ChartBlocks)
     before_title: bool = False
     placed: bool = False
     flames: bool = False
@@ -118,7 +103,7 @@ class Blocks:
             # Warnings of the kernel are for the author of the post, not for its readers.
             return f"<pre>{html.escape(output.text)}</pre>" if output.name == "stdout" else ""
         data = output.get("data", {})
-        if figure := data.get(PLOTLY_MIME) or data.get(CHART_MIME):
+        if figure := figure_in(output):
             return self._chart(figure)
         if GRID_MIME in data:
             return self._table(grid_of(data[GRID_MIME]))
@@ -187,34 +172,11 @@ class Blocks:
         return file.markup
 
     def _chart(self, figure: dict[str, Any]) -> str:
-        """A chart as a picture; one that needs zoom as data for the page's own script: inert until that draws it."""
-        picture, figure = picture_of(figure), themed(figure)
-        layout = dict(figure["layout"])
-        meta, title = layout["meta"], str(layout["meta"]["title"])
-        self._titles.append(html.escape(title))
-        name = self._unique(f"chart.{html_id(title)}")
-        width = "half" if meta.get("width") == "half" else "full"
-        time = f' data-time="{html.escape(str(meta["time"]))}"' if meta.get("time") else ""
-        self.over_time += bool(time)
-        if picture:
-            return (
-                f'<figure class="picture {width}" id="{name}"{time}><figcaption>{html.escape(title)}</figcaption>'
-                f'<div role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text">{picture}</div>'
-                f'<p class="alt" id="{name}.text">{html.escape(describe(figure))}</p></figure>'
-            )
-        self.kinds |= {str(trace.get("type", "scatter")) for trace in figure.get("data", [])} or {"scatter"}
-        layout.pop("title", None)
-        layout["margin"] = {**layout.get("margin", {}), "t": 28}
-        data = [_evenly_spaced(trace, layout) for trace in figure.get("data", [])]
-        content = packed(json.dumps({"data": data, "layout": layout}, **_COMPACT))
-        height = int(layout.get("height") or 380)
-        kind = f"{width} tall" if height > SHEET_PX else width
-        return (
-            f'<figure class="chart {kind}" id="{name}"{time}><figcaption>{html.escape(title)}</figcaption>'
-            f'<div class="plot" role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text" '
-            f'style="height:{height}px"></div><p class="alt" id="{name}.text">{html.escape(describe(figure))}</p>'
-            f'<script type="application/gzip">{content}</script></figure>'
-        )
+        block = self.charts.of(figure)
+        self._titles.append(block.title)
+        self.over_time += block.over_time
+        self.kinds |= block.kinds
+        return block.markup(self._unique(block.id))
 
     def _folded(self, outputs: list[str]) -> Iterator[str]:
         """What readers look up but do not read, behind the titles of its tables and charts; else as it is."""
@@ -244,30 +206,8 @@ def markdown(source: str) -> str:
 
 def json_for_script(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, **_COMPACT)
+    text = json.dumps(value, **COMPACT)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def packed(text: str) -> str:
-    """A text for the page's script to unpack: a third or less of its length, and nothing in it can end an element."""
-    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
-
-
-def _evenly_spaced(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
-    """The same line; if its points are evenly spaced, with the first and the distance in place of each.
-
-    On a logarithmic axis plotly would add the distance to the logarithm, and the x of a bar may be its length.
-    """
-    x, axis = trace.get("x"), layout.get(f"xaxis{trace.get('xaxis', 'x')[1:]}") or {}
-    if trace.get("type") != "scatter" or axis.get("type", "linear") != "linear":
-        return trace
-    if not isinstance(x, list) or len(x) < 3:
-        return trace
-    values = np.array(x)
-    step = (values[-1] - values[0]) / (len(x) - 1) if values.dtype.kind in "if" else None
-    if step is None or (abs(values - values[0] - np.arange(len(x)) * step) > _EVEN * abs(step)).any():
-        return trace
-    return {**{key: value for key, value in trace.items() if key != "x"}, "x0": x[0], "dx": float(step)}
 
 
 def _code(cell: NotebookNode) -> Iterator[str]:

@@ -36,9 +36,16 @@ class NotebookStopped(Exception):
 
 
 def run_notebook(
-    source: Path, target: Path, parameters: dict[str, Any], kernel: Kernel, progress: Progress | None = None
+    source: Path,
+    target: Path,
+    parameters: dict[str, Any],
+    kernel: Kernel,
+    progress: Progress | None = None,
+    cell_ran: Callable[[NotebookNode], None] | None = None,
 ) -> NotebookNode:
     """Run a notebook with parameters in a kernel that has run nothing yet. Returns it with its outputs, not written.
+
+    `cell_ran` is called with each cell of code that has all of its outputs.
 
     Raises
     ------
@@ -52,6 +59,10 @@ def run_notebook(
         number = cell_index + 1
         if progress is not None:
             progress(number, total)
+
+    def cell_executed(cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:
+        if cell_ran is not None:
+            cell_ran(cell)
 
     ran: list[NotebookNode] = []
     manager: Any = kernel.manager()
@@ -70,6 +81,7 @@ def run_notebook(
             start_timeout=START_S,
             execution_timeout=CELL_S,
             on_cell_start=cell_begins,
+            on_cell_executed=cell_executed,
             keep=ran.append,
             km=manager,
         )

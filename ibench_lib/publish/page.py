@@ -20,6 +20,7 @@ from nbformat.v4 import new_notebook
 
 from ibench_lib.paths import TEMPLATES
 from ibench_lib.publish.blocks import TABLES_SCOPE, Blocks, evidence_in, json_for_script, markdown
+from ibench_lib.publish.charts import ChartBlocks
 from ibench_lib.publish.notebook import is_section, tags
 from ibench_lib.publish.plotly_js import library
 from ibench_lib.publish.prose import plain, prose
@@ -81,20 +82,26 @@ class Section:
     wanted: bool = True
 
 
-def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES) -> bytes:
-    """The page. One that would be larger than `most_bytes` lets go of embedded files, and says so in their places."""
-    content, files = _rendered(notebook, text)
+def render(
+    notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES, charts: ChartBlocks | None = None
+) -> bytes:
+    """The page. One that would be larger than `most_bytes` lets go of embedded files, and says so in their places.
+
+    `charts` may have made some of the notebook's charts already.
+    """
+    charts = charts or ChartBlocks()
+    content, files = _rendered(notebook, text, charts)
     over, left_out = len(content) - most_bytes, set[str]()
     for name in sorted(files, key=lambda name: -files[name]):
         if over <= 0:
             break
         over -= files[name]
         left_out.add(name)
-    return _rendered(notebook, text, frozenset(left_out))[0] if left_out else content
+    return _rendered(notebook, text, charts, frozenset(left_out))[0] if left_out else content
 
 
 def _rendered(
-    notebook: NotebookNode, text: PageText, left_out: frozenset[str] = frozenset()
+    notebook: NotebookNode, text: PageText, charts: ChartBlocks, left_out: frozenset[str] = frozenset()
 ) -> tuple[bytes, dict[str, int]]:
     """The page without some of its embedded files; the names of the others, with their lengths."""
 
@@ -103,7 +110,7 @@ def _rendered(
         more = f'<section class="tldr" aria-label="tl;dr, continued">{prose(rest)}</section>' if rest else ""
         return _tldr(first), more
 
-    maker = Blocks(evidence_in(notebook), left_out, tldr)
+    maker = Blocks(evidence_in(notebook), left_out, tldr, charts)
     sections = _sections(notebook, text, maker)
     # The library of charts is most of a page: it is there once, packed, and not at all where nothing is drawn.
     plotly = library(maker.kinds) if maker.kinds else None

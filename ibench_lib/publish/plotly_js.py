@@ -14,7 +14,7 @@ from pathlib import Path
 
 from plotly.offline import get_plotlyjs, get_plotlyjs_version  # type: ignore[import-untyped]
 
-from ibench_lib.publish.blocks import packed
+from ibench_lib.publish.charts import packed
 
 VERSION = "4.1.1"
 SHA256 = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -44,10 +45,13 @@ from ibench_lib.publish.site import SITE_URL, site_address
 from ibench_lib.show.kit.pieces import Html, Piece, Sentence, html_of
 
 if TYPE_CHECKING:
-    from ibench_lib.publish import page, plotly_js, preview
+    from ibench_lib.publish import charts, page, plotly_js, preview
+    from ibench_lib.publish.charts import ChartBlocks
 else:
     # They take as long to import as what runs the notebook, which begins before they are needed.
-    page, plotly_js, preview = (later(f"ibench_lib.publish.{name}") for name in ("page", "plotly_js", "preview"))
+    charts, page, plotly_js, preview = (
+        later(f"ibench_lib.publish.{name}") for name in ("charts", "page", "plotly_js", "preview")
+    )
 
 
 def build_post(
@@ -113,11 +117,11 @@ def _build(
     workspace.posts.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{slug}.", dir=workspace.posts))
     executed = building / NOTEBOOK_NAME
+    meanwhile = _Meanwhile()
     try:
         try:
-            threading.Thread(target=_get_ready, daemon=True).start()
             expect_questions(kernel, workspace, post.spec.notebook)
-            notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress)
+            notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress, meanwhile.cell_ran)
             remember_questions(notebook, workspace, post.spec.notebook)
             if of_runs and not evidence(notebook, "runs"):
                 _refuse_without_run(post, workspace)
@@ -126,7 +130,8 @@ def _build(
             picture = preview.preview(notebook)
             if picture is not None:
                 write_atomically(building / PREVIEW_NAME, picture)
-            content = _render(post, notebook, day, site, PREVIEW_NAME if picture is not None else "")
+            picture_name = PREVIEW_NAME if picture is not None else ""
+            content = _render(post, notebook, day, site, picture_name, meanwhile.charts())
             write_atomically(building / PAGE_NAME, content)
             write_record(building, _record(post, notebook, day, content, earlier))
         except Exception as error:
@@ -150,14 +155,40 @@ def _build(
         failed.unlink(missing_ok=True)
         return directory / PAGE_NAME
     finally:
+        meanwhile.stop()
         shutil.rmtree(building, ignore_errors=True)
 
 
-def _get_ready() -> None:
-    """Import what writes a page, and pack what most pages have, while the kernel works."""
-    with suppress(Exception):  # whoever uses it next says what is wrong
-        page.render, preview.preview  # noqa: B018
-        plotly_js.library(frozenset())
+class _Meanwhile:
+    """What is done for a page while its kernel works: imports, what most pages have, charts of cells that have run."""
+
+    def __init__(self) -> None:
+        self._cells = SimpleQueue[NotebookNode | None]()
+        self._made: ChartBlocks | None = None
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def cell_ran(self, cell: NotebookNode) -> None:
+        """Make its charts soon."""
+        self._cells.put(cell)
+
+    def charts(self) -> ChartBlocks:
+        """The charts of all cells that have run, but for those that cannot be made."""
+        self.stop()
+        self._thread.join()
+        return self._made or charts.ChartBlocks()
+
+    def stop(self) -> None:
+        """End when the charts are made that were asked for."""
+        self._cells.put(None)
+
+    def _work(self) -> None:
+        with suppress(Exception):  # whoever uses it next says what is wrong
+            page.render, preview.preview  # noqa: B018
+            plotly_js.library(frozenset())
+            self._made = charts.ChartBlocks()
+            while (cell := self._cells.get()) is not None:
+                self._made.ahead(cell)
 
 
 def _earlier(directory: Path) -> PostRecord | None:
@@ -167,7 +198,9 @@ def _earlier(directory: Path) -> PostRecord | None:
         return None
 
 
-def _render(post: CheckedPost, notebook: NotebookNode, day: date, site: str | None, picture: str) -> bytes:
+def _render(
+    post: CheckedPost, notebook: NotebookNode, day: date, site: str | None, picture: str, made: ChartBlocks
+) -> bytes:
     spec = post.spec
     address = f"{site}{quote(spec.slug)}/" if site else ""
     text = page.PageText(
@@ -176,7 +209,7 @@ def _render(post: CheckedPost, notebook: NotebookNode, day: date, site: str | No
         image=f"{address}{picture}" if picture else "",
         address=f"{address}{PAGE_NAME}" if address else "",
     )  # fmt: skip
-    content = page.render(notebook, text)
+    content = page.render(notebook, text, charts=made)
     if len(content) > page.MOST_BYTES:
         raise PostFailed(
             f"post {spec.slug}: the page would have {len(content) / 1e6:.1f} MB, over {page.MOST_BYTES / 1e6:.0f}",

@@ -1,19 +1,15 @@
-"""Cells as blocks of a page: tables without what says nothing, and charts whose points are evenly spaced."""
+"""Cells as blocks of a page: tables without what says nothing, and long sentences once."""
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
 from typing import Any
 
-import pytest
 from markupsafe import Markup
 from nbformat.v4 import new_code_cell, new_output
 
 from ibench_lib.publish.blocks import Blocks
-from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.show.kit.grid import GRID_MIME, Cell, Grid
 from ibench_lib.show.kit.pieces import Html, Sentence
 
@@ -32,17 +28,6 @@ def table() -> Grid:
     return grid
 
 
-def drawn(layout: Any = None, **trace: Any) -> dict[str, Any]:
-    figure = {
-        "data": [{"type": "scatter", "y": [1, None, 3, 4], **trace}],
-        "layout": {"meta": {"title": "Rates"}, "xaxis9": {}, **(layout or {})},  # with several axes, drawn by plotly
-    }
-    (text,) = re.findall(r'<script type="application/gzip">([^<]*)<', block(**{PLOTLY_MIME: figure}))
-    (found,) = json.loads(gzip.decompress(base64.b64decode(text)))["data"]
-    assert isinstance(found, dict)
-    return found
-
-
 def test_a_table_has_its_text_marks_and_scopes_and_no_ids_in_its_cells() -> None:
     lean = block(**{GRID_MIME: json.loads(json.dumps(table().data))})
     of_cells = re.findall(r"<t[hd]\b[^>]*>", lean)
@@ -52,29 +37,6 @@ def test_a_table_has_its_text_marks_and_scopes_and_no_ids_in_its_cells() -> None
     assert lean.count("<td>") == 2 and lean.count('<td data-mark="good">') == 2
     assert f"a {Markup.escape(HOSTILE)}</th>" in lean
     assert 'rowspan="2"' in lean, "the head of the rows stands next to two rows of heads"
-
-
-@pytest.mark.parametrize("x", [[0, 2, 4, 6], [0.5, 1.5, 2.5, 3.5], [0.1, 0.2, 0.3, 0.4]])
-def test_evenly_spaced_points_are_a_first_one_and_a_distance(x: list[float]) -> None:
-    line = drawn(x=x)
-    assert "x" not in line and line["y"] == [1, None, 3, 4]
-    assert [line["x0"] + number * line["dx"] for number in range(4)] == pytest.approx(x)
-
-
-@pytest.mark.parametrize(
-    "x", [[0, 1, 2, 4], [0, 1], ["a", "b", "c", "d"], [0, 1, None, 3], {"bdata": "AA==", "dtype": "i1"}]
-)
-def test_other_points_stay_as_they_are(x: Any) -> None:
-    assert drawn(x=x)["x"] == x
-
-
-def test_points_on_another_axis_than_a_linear_one_and_bars_keep_their_x() -> None:
-    x = [1, 2, 3, 4]
-    for kind in ("log", "category"):
-        assert drawn({"xaxis": {"type": kind}}, x=x)["x"] == x
-        assert drawn({"xaxis2": {"type": kind}}, x=x, xaxis="x2")["x"] == x
-    assert drawn(x=x, type="bar", orientation="h")["x"] == x
-    assert "x" not in drawn({"xaxis": {"type": "linear"}, "xaxis2": {"type": "log"}}, x=x)
 
 
 CHANCE = "If all configurations are equal, chance produces a difference in at most 6 % of cases."
@@ -105,12 +67,3 @@ def test_a_long_sentence_stands_once_in_a_page_and_is_linked_to_from_then_on() -
         (said,) = re.findall(rf'<(?:li|span|p)[^>]* id="{place}">([^<]*)', page)
         assert text in said
     assert "Up to 12 comparisons" in page and "Up to 14 comparisons" in page and page.count("Median of 3 runs.") == 2
-
-
-def test_a_figure_of_ones_own_has_its_title_as_caption_and_no_second_one() -> None:
-    own = {"data": [{"type": "scatter", "y": [1, 2]}], "layout": {"title": {"text": "Mine <i>&amp; yours</i>"}}}
-    page = block(**{PLOTLY_MIME: own})
-    assert "<figcaption>Mine &amp; yours</figcaption>" in page and 'id="chart.' in page
-    (text,) = re.findall(r'<script type="application/gzip">([^<]*)<', page)
-    layout = json.loads(gzip.decompress(base64.b64decode(text)))["layout"]
-    assert "title" not in layout and layout["template"]["layout"]["plot_bgcolor"] == "white"

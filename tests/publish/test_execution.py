@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from nbclient.exceptions import DeadKernelError
+from nbformat import NotebookNode
 
 from ibench_lib.base.process_state import is_stopped
 from ibench_lib.publish import execution
@@ -43,6 +44,22 @@ def test_a_kernel_that_is_asked_before_it_can_answer_loses_nothing(tmp_path: Pat
         threading.Timer(2.5, kernel.open_lake).start()  # it answers from then on, to all who have asked
         ran = run_notebook(source, tmp_path / "ran.ipynb", {"number": 2}, kernel)
     assert [output.text for cell in ran.cells for output in cell.outputs] == ["2\n"]
+
+
+def test_cells_are_handed_on_with_their_outputs_as_soon_as_they_have_run(tmp_path: Path) -> None:
+    source = notebook(tmp_path, "number = 1", "print('first')", "print('second')")
+    seen = list[tuple[int, list[str]]]()
+    with started_kernel(tmp_path) as kernel:
+        at = [0]
+
+        def progress(cell: int, _of: int) -> None:
+            at[0] = cell
+
+        def cell_ran(cell: NotebookNode) -> None:
+            seen.append((at[0], [output.text for output in cell.outputs]))
+
+        run_notebook(source, tmp_path / "ran.ipynb", {"number": 2}, kernel, progress, cell_ran)
+    assert seen == [(1, []), (2, []), (3, ["first\n"]), (4, ["second\n"])]
 
 
 def stopped_by(kernel: Kernel, number: int) -> Callable[[int, int], None]:

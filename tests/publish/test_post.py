@@ -20,6 +20,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.errors import PostFailed
 from ibench_lib.paths import Workspace
+from ibench_lib.publish import charts
 from ibench_lib.publish.notebook import parameters
 from ibench_lib.publish.post import _forget_paths, build_post
 from ibench_lib.publish.record import RECORD_NAME, read_record
@@ -50,6 +51,23 @@ def test_what_runs_a_notebook_does_not_wait_for_what_writes_its_page() -> None:
     loaded = {*done.stdout.split()}
     assert "papermill" in loaded
     assert not {"duckdb", "pyarrow", "numpy", "polars", "plotly", "nbconvert", "PIL"} & loaded
+
+
+def test_charts_are_made_ahead_and_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[tuple[str, threading.Thread]]()
+
+    def watched(figure: dict[str, Any]) -> charts.ChartBlock:
+        made.append((figure["layout"]["meta"]["title"], threading.current_thread()))
+        return chart_block(figure)
+
+    chart_block = charts.chart_block
+    monkeypatch.setattr(charts, "chart_block", watched)
+    shown = {"data": [{"type": "scatter", "y": [1, 2]}], "layout": {"meta": {"title": "Mine"}}}
+    source = f"from IPython.display import display; display({{{PLOTLY_MIME!r}: {shown}}}, raw=True)"
+    page = build_post(tiny_post(workspace, "p", source), workspace).read_text()
+    assert page.count("<figcaption>Mine</figcaption>") == 1
+    ((title, thread),) = made
+    assert title == "Mine" and thread is not threading.current_thread()
 
 
 @pytest.mark.fault("F35")
