@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -377,10 +377,10 @@ def _profile(
     subsystems = costs(lambda stack: (stack_of(stack).subsystem,))
     inclusive = costs(lambda stack: tuple(set(stack_of(stack).functions)))
     alone = costs(lambda stack: (stack_of(stack).leaf,))
-    of_stacks = [stack for run in by_run.values() for stack in run]
+    around = _Around(inclusive, subsystems, [stack for run in by_run.values() for stack in run])
     return (
-        _functions(alone, inclusive, subsystems, of_stacks),
-        _functions(inclusive, inclusive, subsystems, of_stacks),
+        _functions(alone, around),
+        _functions(inclusive, around),
         tuple(subsystems),
         *about,
     )
@@ -412,31 +412,38 @@ def _share_unknown(runs: Sequence[str], by_run: Mapping[str, Sequence[tuple[str,
     return unknown / max(1, sum(samples for _, samples in stacks))
 
 
-def _functions(
-    costs: Sequence[PartCost],
-    inclusive: Sequence[PartCost],
-    subsystems: Sequence[PartCost],
-    stacks: Sequence[tuple[str, int]],
-) -> tuple[Function, ...]:
-    """Functions with a name, with their subsystem and nearest caller; what has only moved comes last."""
-    callers: dict[str, Counter[str]] = {}
-    owners: dict[str, Counter[str]] = {}
-    for text, samples in stacks:
-        stack = stack_of(text)
-        for place, name in enumerate(stack.functions):
-            callers.setdefault(name, Counter())[stack.functions[place - 1] if place else ""] += samples
-        owners.setdefault(stack.leaf, Counter())[stack.subsystem] += samples
-    of_function = {one.name: one for one in inclusive}
-    of_subsystem = {one.name: one for one in subsystems}
-    functions = []
-    for cost in costs:
-        if is_unknown(cost.name):
-            continue
-        (caller, _), *_ = callers[cost.name].most_common(1)
-        own = owners.get(cost.name)
+class _Around:
+    """What is around each function: its nearest caller and its part of the server, with what these cost."""
+
+    def __init__(
+        self, inclusive: Sequence[PartCost], subsystems: Sequence[PartCost], stacks: Sequence[tuple[str, int]]
+    ) -> None:
+        self._of_function = {one.name: one for one in inclusive}
+        self._of_subsystem = {one.name: one for one in subsystems}
+        self._callers: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._owners: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        whole: Counter[str] = Counter()
+        for text, samples in stacks:
+            whole[text] += samples
+        for text, samples in whole.items():
+            stack = stack_of(text)
+            for name, caller in zip(stack.functions, ("", *stack.functions), strict=False):
+                self._callers[name][caller] += samples
+            self._owners[stack.leaf][stack.subsystem] += samples
+
+    def function(self, cost: PartCost) -> Function:
+        """A function that has this cost."""
+        (caller, _), *_ = self._callers[cost.name].most_common(1)
+        own = self._owners.get(cost.name)
         subsystem = own.most_common(1)[0][0] if own else stack_of(f";{cost.name}").subsystem
-        around = (("its caller", of_function.get(caller)), ("its part of the server", of_subsystem.get(subsystem)))
-        functions.append(Function(cost, subsystem, caller, _around(cost, around)))
+        parts = (self._of_function.get(caller), self._of_subsystem.get(subsystem))
+        around = _around(cost, tuple(zip(("its caller", "its part of the server"), parts, strict=True)))
+        return Function(cost, subsystem, caller, around)
+
+
+def _functions(costs: Sequence[PartCost], around: _Around) -> tuple[Function, ...]:
+    """Functions with a name, with their subsystem and nearest caller; what has only moved comes last."""
+    functions = [around.function(cost) for cost in costs if not is_unknown(cost.name)]
     return tuple(sorted(functions, key=lambda one: (not one.cost.is_clear, one.moved)))
 
 
