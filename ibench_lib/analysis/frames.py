@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -33,12 +34,19 @@ _MANY = 500
 def by_position(frame: pl.DataFrame) -> list[str]:
     """The frame's dbms in the order in which the experiment ran them first."""
     first: dict[str, int] = {}
-    known = frame.select("dbms", "dbms_position")
-    if len(known) > _MANY:
-        known = known.unique()
-    for dbms, position in known.iter_rows():
+    for dbms, position in distinct(frame, "dbms", "dbms_position"):
         first[dbms] = min(position, first.get(dbms, position))
     return sorted(first, key=lambda dbms: (first[dbms], dbms))
+
+
+def distinct(frame: pl.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    """The distinct rows of these columns, in the order of their first ones.
+
+    polars hands each operation on a frame to a thread of its own, which takes longer than to go through a few rows.
+    """
+    if len(frame) > _MANY:
+        frame = frame.select(columns).unique(maintain_order=True)
+    return list(dict.fromkeys(zip(*(frame[column].to_list() for column in columns), strict=True)))
 
 
 def short_names(names: Sequence[str], builds: Mapping[str, str], *, typed: bool = False) -> dict[str, str]:
@@ -82,10 +90,7 @@ _GROUPED: dict[int, tuple[weakref.ref[pl.DataFrame], dict[tuple[str, str], list[
 
 
 def _grouped(frame: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The rows by dbms and step. Kept while the frame lives: a post asks for each of them many times.
-
-    polars hands each operation on a frame to a thread of its own, which takes longer than the rest of a sentence.
-    """
+    """The rows by dbms and step. Kept while the frame lives: a post asks for each of them many times."""
     kept = _GROUPED.get(id(frame))
     if kept is not None and kept[0]() is frame:
         return kept[1]
@@ -107,15 +112,15 @@ def measured(
 
 def rate_label(frame: pl.DataFrame, step: str) -> str:
     """What the rate of the step's main operations is called, such as inserts/s; throughput where nothing is known."""
-    labels = frame.filter(pl.col("step") == step)["rate_label"].drop_nulls()
-    return str(labels[0]) if len(labels) else METRICS["throughput"].label
+    labels = (label for of, label in distinct(frame, "step", "rate_label") if of == step and label is not None)
+    return str(next(labels, METRICS["throughput"].label))
 
 
 def step_text(frame: pl.DataFrame, step: str, pattern: str = "{words} · {step}") -> str:
     """A step with what it is in words (`metrics.step_words`), if a frame with its kind tells; else its name alone."""
     column = next((name for name in ("step_kind", "kind") if name in frame.columns), None)
-    kinds = frame.filter(pl.col("step") == step)[column].drop_nulls().to_list() if column else []
-    words = step_words(step, kinds[0] if kinds else None)
+    kinds = distinct(frame, "step", column) if column else []
+    words = step_words(step, next((kind for of, kind in kinds if of == step and kind is not None), None))
     return pattern.format(words=words, step=step) if words else step
 
 
@@ -151,26 +156,34 @@ def median_run(rows: list[dict[str, Any]], column: str) -> dict[str, Any] | None
     return known[(len(known) - 1) // 2] if known else None
 
 
+def middle_run(rows: list[dict[str, Any]], column: str) -> dict[str, Any]:
+    """The middle one of a result's repeats (`median_run`), else the first one."""
+    return median_run(rows, column) or min(rows, key=lambda row: row["repeat"])
+
+
 def middle_runs(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """`step_id` and `run_id` of the middle one of each result's repeats (`median_run`), else of the first one."""
-    middle = []
-    for _, rows in frame.group_by("setup", "step", "dbms", maintain_order=True):
-        one = median_run(rows.to_dicts(), column) or rows.sort("repeat").row(0, named=True)
-        middle.append({"step_id": one["step_id"], "run_id": one["run_id"]})
+    """`step_id` and `run_id` of the middle one of each result's repeats (`middle_run`)."""
+    results: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in frame.iter_rows(named=True):
+        results.setdefault((row["setup"], row["step"], row["dbms"]), []).append(row)
+    middle = [
+        {"step_id": one["step_id"], "run_id": one["run_id"]}
+        for one in (middle_run(rows, column) for rows in results.values())
+    ]
     return pl.DataFrame(middle, schema={"step_id": frame.schema["step_id"], "run_id": frame.schema["run_id"]})
 
 
 def little_covered(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of complete steps whose means and costs are not known, because too little of the step was covered."""
-    if "covered" not in frame.columns:
+    if "covered" not in frame.columns or not (frame["covered"] < COVERED).any():
         return frame.clear()
     return frame.filter((pl.col("step_status") == "complete") & (pl.col("covered") < COVERED))
 
 
 def repeats(frame: pl.DataFrame) -> int:
     """The largest number of runs of any cell."""
-    counts = frame.group_by("setup", "dbms").agg(pl.col("repeat").n_unique())["repeat"]
-    return int(counts.max() or 0)  # type: ignore[arg-type]
+    runs = Counter((setup, dbms) for setup, dbms, _ in distinct(frame, "setup", "dbms", "repeat"))
+    return max(runs.values(), default=0)
 
 
 def listed(values: pl.Series) -> list[Any]:

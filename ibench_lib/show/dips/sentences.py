@@ -24,11 +24,12 @@ def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
     sentences = []
     judged = complete(steadiness).filter(pl.col("rated_seconds") > 0)
     several, setups = judged["repeat"].n_unique() > 1, judged["setup"].n_unique() > 1
+    of_runs = dips.partition_by("run_id", "step_id", as_dict=True)
     of_steps: dict[str, list[tuple[str, dict[str, Any], pl.DataFrame]]] = {}
     for row in judged.to_dicts():
         where = f"{row['setup']}, {row['step']}" if setups else row["step"]
         name = row["dbms"] + (f" r{row['repeat']}" if several else "")
-        mine = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
+        mine = of_runs.get((row["run_id"], row["step_id"]), dips.clear())
         of_steps.setdefault(where, []).append((name, row, mine))
     for where, runs in of_steps.items():
         dipped = [run for run in runs if len(run[2])]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 import polars as pl
 
-from ibench_lib.analysis.frames import by_position, repeats
+from ibench_lib.analysis.frames import by_position, distinct, repeats
 from ibench_lib.base.later import later
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.chart_text import ASIDE
@@ -85,13 +85,16 @@ def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
     """(label, colour position, rows) of each run, dbms by dbms; the label tells what did not complete."""
     several = repeats(frame) > 1 if len(frame) else False
     parts = {(rows["dbms"][0], rows["repeat"][0]): rows for rows in _parts(frame, ["dbms", "repeat"])}
+    broken: dict[tuple[str, int], tuple[str, str]] = {}
+    for name, repeat, step, status in distinct(frame, "dbms", "repeat", "step", "step_status"):
+        if status != "complete":
+            broken.setdefault((name, repeat), (step, status))
     for name in by_position(frame):
         for repeat in sorted(number for dbms, number in parts if dbms == name):
             rows = parts[name, repeat]
             label = f"{name} r{repeat}" if several else name
-            broken = (rows["step_status"] != "complete").arg_true()
-            if len(broken):
-                label += f" ({rows['step'][broken[0]]}: {rows['step_status'][broken[0]]})"
+            if (name, repeat) in broken:
+                label += " ({}: {})".format(*broken[name, repeat])
             elif rows["run_status"][0] != "complete":
                 label += f" (run: {rows['run_status'][0]})"
             yield label, int(rows["dbms_position"][0]) - 1, rows

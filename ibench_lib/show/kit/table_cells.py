@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from statistics import median
 from typing import Any
@@ -15,6 +16,7 @@ from ibench_lib.analysis.frames import (
     COVERED,
     UNSENT,
     by_position,
+    distinct,
     little_covered,
     measured,
     repeats,
@@ -99,6 +101,8 @@ def why_missing(column: str) -> str:
 def least_notes(frame: pl.DataFrame) -> list[str]:
     """What the mark of a lower bound says, with the unsent part of each run that has one."""
     if "unsent_share" not in frame.columns:
+        return []
+    if not (frame["unsent_share"] >= UNSENT).any():
         return []
     late = frame.filter((pl.col("step_status") == "complete") & (pl.col("unsent_share") >= UNSENT))
     several = frame["dbms"].n_unique() > 1
@@ -300,8 +304,8 @@ def repeat_notes(frame: pl.DataFrame) -> list[str]:
 
 def _runs(frame: pl.DataFrame, most: int) -> str:
     """3, or up to 3 where a cell has fewer."""
-    each = frame.group_by("setup", "dbms", "step").agg(pl.col("repeat").n_unique())["repeat"]
-    return f"{most}" if (each == most).all() else f"up to {most}"
+    runs = Counter(row[:-1] for row in distinct(frame, "setup", "dbms", "step", "repeat"))
+    return f"{most}" if set(runs.values()) <= {most} else f"up to {most}"
 
 
 def interval_notes(
@@ -349,7 +353,7 @@ def coverage_notes(frame: pl.DataFrame) -> list[str]:
 
 def unrecorded_notes(frame: pl.DataFrame) -> list[str]:
     """Why response times of some runs were not recorded (`reason` of a question), where they were not."""
-    if "reason" not in frame.columns:
+    if "reason" not in frame.columns or frame["reason"].null_count() == len(frame):
         return []
     unrecorded = frame.filter(pl.col("reason").is_not_null() & (pl.col("step_status") == "complete"))
     return [
@@ -361,13 +365,16 @@ def unrecorded_notes(frame: pl.DataFrame) -> list[str]:
 def mark_notes(frame: pl.DataFrame) -> list[str]:
     """Explanations of the marks that this frame's rows bring into a table."""
     notes = []
-    unfinished = frame.filter((pl.col("run_status") != "complete") & (pl.col("step_status") == "complete"))
-    if len(unfinished):
+    statuses = distinct(frame, "step_status", "run_status")
+    if any(step == "complete" and run not in ("complete", None) for step, run in statuses):
         notes.append(f"{RUN_FAILED} of a run that did not complete.")
     if "client_bound" in frame.columns:
-        bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
-        keys = ["dbms", "step", "client_bound"] + (["run_id"] if "run_id" in bound.columns else [])
-        for (name, step), rows in bound.unique(keys, maintain_order=True).group_by("dbms", "step", maintain_order=True):
-            more = f"; the same in {count(len(rows) - 1, 'more run')}" if len(rows) > 1 else ""
-            notes.append(f"{CLIENT_BOUND} {name}, {step}: limited by the clients: {rows['client_bound'][0]}{more}.")
+        keys = ["step_status", "dbms", "step", "client_bound", *(["run_id"] if "run_id" in frame.columns else [])]
+        bound: dict[tuple[str, str], list[str]] = {}
+        for status, name, step, why, *_ in distinct(frame, *keys):
+            if status == "complete" and why is not None:
+                bound.setdefault((name, step), []).append(why)
+        for (name, step), reasons in bound.items():
+            more = f"; the same in {count(len(reasons) - 1, 'more run')}" if len(reasons) > 1 else ""
+            notes.append(f"{CLIENT_BOUND} {name}, {step}: limited by the clients: {reasons[0]}{more}.")
     return notes

@@ -28,7 +28,9 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
     for setup, step, of_step in columns_of(judged):
         for operation in of_step["operation"].unique(maintain_order=True):
             rows = of_step.filter(pl.col("operation") == operation)
-            runs = {name: rows.filter(pl.col("dbms") == name)["max_s"].to_list() for name in by_position(rows)}
+            runs: dict[str, list[float]] = {name: [] for name in by_position(rows)}
+            for name, max_s in zip(rows["dbms"], rows["max_s"], strict=True):
+                runs[name].append(max_s)
             if len(runs) < 2:
                 continue
             compared += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.analysis.frames import by_position, middle_runs
+from ibench_lib.analysis.frames import by_position, distinct, middle_run
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.chart_text import ASIDE
@@ -152,16 +152,17 @@ def _middle_runs(frame: pl.DataFrame, steadiness: pl.DataFrame | None) -> dict[s
 
     It is the same run for all operations of a step, if `steadiness` tells the rate of its main ones.
     """
-    places = frame.select(
-        "dbms", "run_id", "repeat", "step_id", "step_status", setup=pl.lit(""), step=pl.lit("")
-    ).unique()
     if steadiness is None:
-        together = frame.filter(pl.col("client").is_null())
-        rates = together.group_by("run_id", "step_id").agg(pl.col("rate_mean").median().alias("median_rate"))
-    else:
-        rates = steadiness.select("run_id", "step_id", "median_rate")
-    found = middle_runs(places.join(rates, on=["run_id", "step_id"], how="left"), "median_rate")
-    return dict(places.join(found, on=["run_id", "step_id"], how="semi").select("dbms", "run_id").iter_rows())
+        together = frame.filter(pl.col("client").is_null()).group_by("run_id", "step_id")
+        steadiness = together.agg(pl.col("rate_mean").median().alias("median_rate"))
+    rates = {(run, step): rate for run, step, rate in distinct(steadiness, "run_id", "step_id", "median_rate")}
+    columns = ("dbms", "run_id", "repeat", "step_id", "step_status")
+    results: dict[str, list[dict[str, Any]]] = {}
+    for values in distinct(frame, *columns):
+        row = dict(zip(columns, values, strict=True))
+        rate = rates.get((row["run_id"], row["step_id"]))
+        results.setdefault(row["dbms"], []).append({**row, "median_rate": rate})
+    return {name: middle_run(rows, "median_rate")["run_id"] for name, rows in results.items()}
 
 
 def _label(name: str, strong: _RunOf, pale: list[_RunOf], column: str) -> str:

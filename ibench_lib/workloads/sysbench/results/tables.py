@@ -202,8 +202,9 @@ def sysbench_times_table(frame: pl.DataFrame) -> Grid:
         ["p50 (ms)", "p95", "p99", "sent again per 1,000", "reconnects"],
     )  # fmt: skip
     shown = frame.with_columns(**{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in ("p50", "p95", "p99")})
+    steps = shown.sort("threads")["step"].unique(maintain_order=True).to_list()
     for name in by_position(shown):
-        for step in shown.sort("threads")["step"].unique(maintain_order=True):
+        for step in steps:
             rows = rows_of(shown, name, step)
             if rows:
                 cells = value_cells(
@@ -232,7 +233,7 @@ def sysbench_statements_table(frame: pl.DataFrame) -> Grid:
     for statement in frame["statement"].unique(maintain_order=True):
         cells: list[Cell] = []
         for name in names:
-            rows = rows_of(frame.filter(statement=statement), name, step)
+            rows = [row for row in rows_of(frame, name, step) if row["statement"] == statement]
             known = [row for row in rows if row["step_status"] == "complete" and row["counted"] is not None]
             if status := status_cell(rows):
                 cells += [status] * 3
