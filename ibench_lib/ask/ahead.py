@@ -40,7 +40,9 @@ class Ahead:
     the questions use more than once (`shared`) is kept for them.
     """
 
-    def __init__(self, lake: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    def __init__(
+        self, lake: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, dict[str, Any]]], lanes: int = _LANES
+    ) -> None:
         self._planned: dict[str, tuple[dict[str, Any], Future[pl.DataFrame]]] = {
             name: (values, Future()) for name, values in questions
         }
@@ -49,7 +51,7 @@ class Ahead:
         self._lock, self._keeping, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
         runs: list[str] = next((values["runs"] for _, values in questions if "runs" in values), [])
         files = files_of(lake, runs)
-        self._lanes = [reading(lake, files) for _ in range(_LANES)]
+        self._lanes = [reading(lake, files) for _ in range(lanes)]
         self._kept: dict[str, str | None] = {}
         self._place = f"ahead_{next(_NUMBERS)}"
         # A temporary table would be that of one connection.
@@ -66,11 +68,14 @@ class Ahead:
     def take(self, name: str, values: Mapping[str, Any]) -> pl.DataFrame | None:
         """The answer, waiting for it if it is being worked on. None if nobody works on it: ask yourself."""
         with self._lock:
-            planned = self._planned.pop(name, None)
-        if planned is None or planned[1].cancel() or planned[0] != values:
+            given, answer = self._planned.get(name, (None, None))
+            if answer is None or given != values:
+                return None
+            del self._planned[name]
+        if answer.cancel():
             return None
         try:
-            return planned[1].result()
+            return answer.result()
         except (Exception, CancelledError):
             return None  # whoever asks again learns why
 
@@ -143,14 +148,33 @@ class Ahead:
 
 def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Ahead | None:
     """Begin to ask what this process is expected to ask, with these parameters; None if nothing is expected."""
+    return _begun(lake, [name for name in _expected() if _AGAIN not in name], values)
+
+
+def begun_again(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Ahead | None:
+    """The same for what is expected to be asked again with other parameters: with these. Nobody waits for it first."""
+    names = [name.partition(_AGAIN)[0] for name in _expected() if _AGAIN in name]
+    return _begun(lake, list(dict.fromkeys(names)), values, lanes=1)
+
+
+_AGAIN = "-"
+"""Before the number in the name of an answer to a question that was asked before (`AskedQuestion`)."""
+
+
+def _expected() -> list[str]:
     path = os.environ.get(VARIABLE)
     try:
-        names = (json.loads(Path(path).read_bytes()) if path else None) or []
+        return (json.loads(Path(path).read_bytes()) if path else None) or []
     except (OSError, ValueError):
-        return None
+        return []
+
+
+def _begun(
+    lake: duckdb.DuckDBPyConnection, names: Sequence[str], values: Mapping[str, Any], lanes: int = _LANES
+) -> Ahead | None:
     known = [(name, catalogue.parameters_of(name)) for name in names if name in catalogue.questions()]
     planned = [
         (name, {key: values[key] for key in wanted}) for name, wanted in known if {"runs"} <= wanted <= values.keys()
     ]
     left = [(name, given) for name, given in planned if not is_kept(lake, name, given)]
-    return Ahead(lake, left) if left else None
+    return Ahead(lake, left, lanes) if left else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
-from ibench_lib.ask.ahead import begun_ahead
+from ibench_lib.ask.ahead import Ahead, begun_again, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, no_results
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
@@ -35,6 +36,8 @@ class Pair(Selection):
     other: str = ""
     not_compared: tuple[str, ...] = ()
     neighbours: tuple[str, ...] = ()
+    again: tuple[Ahead, ...] = field(default=(), repr=False, compare=False)
+    """What is asked ahead for `with_neighbours`: of all steps, and of the neighbours."""
 
     def facts(self, source: str) -> pl.DataFrame:
         """What differs of one source of `fact_diff` and may tell something; of variables those of both."""
@@ -81,13 +84,23 @@ class Pair(Selection):
 
     def with_neighbours(self, question: str) -> pl.DataFrame:
         """The answer for all steps, whichever were chosen, and also for the runs of the dbms that are not compared."""
-        mine = self.ask(question, steps=[])
-        if not self.neighbours:
+        mine, *of_others = (self.ask(question, **others) for others in self._with_neighbours)
+        if not of_others:
             return mine
-        others = self.ask(question, runs=list(self.neighbours), steps=[])
+        (others,) = of_others
         # Each selection names its dbms by itself, so one of the others may be called as one of these.
         named = others.with_columns(dbms=pl.concat_str(pl.lit("not compared: "), "dbms"))
         return derived(pl.concat([mine, named]), mine, others)
+
+    @property
+    def _with_neighbours(self) -> list[dict[str, list[str]]]:
+        all_steps: dict[str, list[str]] = {"steps": []}
+        return [all_steps, *([{"runs": list(self.neighbours), **all_steps}] if self.neighbours else [])]
+
+    def _worked_out(self, name: str, values: dict[str, Any]) -> pl.DataFrame:
+        frames = (ahead.take(name, values) for ahead in self.again)
+        frame = next((frame for frame in frames if frame is not None), None)
+        return super()._worked_out(name, values) if frame is None else frame
 
     def differences(self, rows: pl.DataFrame, column: str) -> dict[str, Difference | None]:
         """By step, how the logarithm of a figure of a setup differs between B and A, with the noise of all rows."""
@@ -148,7 +161,9 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     if chosen.ahead is None:
         return pair
     chosen.ahead.stop()
-    return replace(pair, ahead=begun_ahead(chosen._lake, pair._own))
+    begun, others_of = begun_ahead(chosen._lake, pair._own), pair._with_neighbours[0 if pair.steps else 1 :]
+    again = (begun_again(chosen._lake, pair._own | other) for other in others_of)
+    return replace(pair, ahead=begun, again=tuple(filter(None, again)))
 
 
 def _standing(runs: pl.DataFrame, name: str) -> str:

@@ -22,6 +22,5 @@ def expect_questions(kernel: Kernel, workspace: Workspace, notebook: str) -> Non
 
 def remember_questions(ran: NotebookNode, workspace: Workspace, notebook: str) -> None:
     """Note what a notebook has asked, in its order. What comes of it is speed, so a disk that is full is no error."""
-    asked = [name for name in evidence(ran, "questions") if "-" not in name]  # not those with other parameters
     with contextlib.suppress(OSError):
-        write_atomically(workspace.asked(notebook), json.dumps(asked).encode())
+        write_atomically(workspace.asked(notebook), json.dumps(evidence(ran, "questions")).encode())

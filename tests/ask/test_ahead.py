@@ -122,15 +122,40 @@ def test_what_one_question_uses_again_and_again_is_worked_out_once() -> None:
 def test_a_pair_of_a_selection_is_asked_ahead_and_the_selection_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expecting(tmp_path, monkeypatch, "metric_values", "step_throughput")
+    expecting(tmp_path, monkeypatch, "metric_values", "step_throughput", "metric_values-2")
     chosen = choose(lake_of(Run(), Run("b", minute=1), Run("c", minute=2)), "demo")
     two = pair(chosen, "system.c", "system.cy10a")
     assert two.ahead is not None and two.ahead is not chosen.ahead
+    (of_neighbours,) = two.again
+    assert [*of_neighbours._planned] == ["metric_values"]
+    until(lambda: answered(of_neighbours), "the runs of b were asked about")
     until(lambda: answered(two.ahead), "both were asked")
     assert two.ask("metric_values").equals(reader.question(chosen.lake, "metric_values", runs=two.run_ids, steps=[]))
+    theirs = reader.question(chosen.lake, "metric_values", runs=[*two.neighbours], steps=[])
+    assert of_neighbours._planned, "it is for the neighbours, not for the two"
+    assert two.with_neighbours("metric_values").tail(len(theirs)).drop("dbms").equals(theirs.drop("dbms"))
+    assert not of_neighbours._planned
     assert answered(chosen.ahead)
     assert chosen.ahead is not None
     assert chosen.ahead.take("step_throughput", {"runs": chosen.run_ids, "steps": []}) is None
+
+
+def test_of_a_pair_with_some_steps_all_steps_are_asked_ahead_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expecting(tmp_path, monkeypatch, "metric_values", "metric_values-2", "metric_values-3")
+    lake = lake_of(Run(), Run("b", minute=1), Run("c", minute=2))
+    two = pair(choose(lake, "demo", steps=["l.i1"]), "system.c", "system.cy10a")
+    planned = [each._planned["metric_values"][0] for each in (two.ahead, *two.again) if each is not None]
+    theirs = [*two.neighbours]
+    assert planned == [
+        {"runs": two.run_ids, "steps": ["l.i1"]},
+        {"runs": two.run_ids, "steps": []},
+        {"runs": theirs, "steps": []},
+    ]
+    until(lambda: all(map(answered, two.again)), "all were asked")
+    assert two.with_neighbours("metric_values")["step"].n_unique() > 1
+    assert not any(each._planned for each in two.again)
 
 
 def test_the_answer_to_other_parameters_is_nobodys() -> None:
@@ -139,7 +164,8 @@ def test_the_answer_to_other_parameters_is_nobodys() -> None:
     ahead = Ahead(lake, [("steps", values), ("sla", {"nonsense": 1})])
     until(lambda: answered(ahead), "both were asked")
     assert ahead.take("steps", {**values, "steps": []}) is None
-    assert ahead.take("steps", values) is None  # it was given back already
+    assert ahead.take("steps", values) is not None
+    assert ahead.take("steps", values) is None  # it is handed out once
     assert ahead.take("sla", {"nonsense": 1}) is None  # whoever asks it learns what is wrong
     again = Ahead(lake, [("steps", values)])
     until(lambda: answered(again), "it was asked")

@@ -27,4 +27,4 @@ def test_what_a_notebook_asked_is_expected_of_the_next_kernel(tmp_path: Path) ->
         assert not (kernel.private / AHEAD_NAME).exists()
         remember_questions(ran, workspace, "own")
         expect_questions(kernel, workspace, "own")
-        assert json.loads((kernel.private / AHEAD_NAME).read_text()) == ["steps", "sla"]
+        assert json.loads((kernel.private / AHEAD_NAME).read_text()) == ["steps", "sla", "steps-2"]
