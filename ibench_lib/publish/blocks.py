@@ -17,7 +17,7 @@ from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
 from ibench_lib.publish.charts import COMPACT, ChartBlocks, figure_in
-from ibench_lib.publish.notebook import evidence, tags
+from ibench_lib.publish.notebook import shown, tags
 from ibench_lib.show.kit.grid import GRID_MIME, Grid, grid_of
 from ibench_lib.show.kit.pieces import (
     ANSWER,
@@ -195,7 +195,7 @@ class Blocks:
 
 def evidence_in(notebook: NotebookNode) -> frozenset[str]:
     """Names of the answers whose SQL and data are somewhere in a notebook's outputs."""
-    return frozenset(evidence(notebook, "questions"))
+    return frozenset(shown(notebook, "questions"))
 
 
 def markdown(source: str) -> str:

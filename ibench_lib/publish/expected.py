@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.kernel import AHEAD_NAME, Kernel
-from ibench_lib.publish.notebook import evidence
+from ibench_lib.publish.notebook import shown
 
 
 def expect_questions(kernel: Kernel, workspace: Workspace, notebook: str) -> None:
@@ -23,4 +23,4 @@ def expect_questions(kernel: Kernel, workspace: Workspace, notebook: str) -> Non
 def remember_questions(ran: NotebookNode, workspace: Workspace, notebook: str) -> None:
     """Note what a notebook has asked, in its order. What comes of it is speed, so a disk that is full is no error."""
     with contextlib.suppress(OSError):
-        write_atomically(workspace.asked(notebook), json.dumps(evidence(ran, "questions")).encode())
+        write_atomically(workspace.asked(notebook), json.dumps(shown(ran, "questions")).encode())

@@ -80,7 +80,7 @@ def parameters(notebook: NotebookNode, name: str) -> dict[str, Any]:
     return defaults
 
 
-def evidence(notebook: NotebookNode, kind: str) -> list[Any]:
+def shown(notebook: NotebookNode, kind: str) -> list[Any]:
     """What an executed notebook says that it has shown, in its order: `runs`, or the names of `questions` it asked."""
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
     return [each for output in outputs for each in output.get("data", {}).get(RUNS_MIME, {}).get(kind, [])]

@@ -30,7 +30,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.execution import NotebookStopped, Progress, note_failure, run_notebook
 from ibench_lib.publish.expected import expect_questions, remember_questions
 from ibench_lib.publish.kernel import Kernel, started_kernel
-from ibench_lib.publish.notebook import evidence, write_notebook
+from ibench_lib.publish.notebook import shown, write_notebook
 from ibench_lib.publish.post_file import CheckedPost, check_post
 from ibench_lib.publish.record import (
     NOTEBOOK_NAME,
@@ -123,7 +123,7 @@ def _build(
             expect_questions(kernel, workspace, post.spec.notebook)
             notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress, meanwhile.cell_ran)
             remember_questions(notebook, workspace, post.spec.notebook)
-            if of_runs and not evidence(notebook, "runs"):
+            if of_runs and not shown(notebook, "runs"):
                 _refuse_without_run(post, workspace)
             _forget_paths(notebook, mask_of_machine(workspace))
             write_notebook(notebook, executed)
@@ -221,7 +221,7 @@ def _render(
 def _record(
     post: CheckedPost, notebook: NotebookNode, day: date, content: bytes, earlier: PostRecord | None
 ) -> PostRecord:
-    spec, runs = post.spec, evidence(notebook, "runs")
+    spec, runs = post.spec, shown(notebook, "runs")
     sha256 = hashlib.sha256(content).hexdigest()
     unchanged = earlier is not None and earlier.sha256 == sha256
     return PostRecord(

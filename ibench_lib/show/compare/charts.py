@@ -11,7 +11,7 @@ from ibench_lib.analysis.comparison import DIFFERENT, Comparison, Verdict, compa
 from ibench_lib.analysis.verdicts import BETTER, WORSE
 from ibench_lib.show.compare.comparison import side_text
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.drawing import Drawing, categories, drawing, drawn
+from ibench_lib.show.kit.drawing import Drawing, categories, drawing, drawn, in_the_middle
 from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.table_cells import CLIENT_BOUND, RUN_FAILED, factor_text
 from ibench_lib.show.kit.theme import inert
@@ -60,8 +60,7 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
         across |= {"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
     else:
         across |= {"range": [-1, 1], "tickvals": [0.1, 1, 10], "ticktext": ["0.1", "1", "10"]}
-        middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
-        layout["annotations"] = [{"text": "no ratio: a side has no value", **middle}]
+        layout["annotations"] = [in_the_middle("no ratio: a side has no value")]
     height = 120 + 22 * max(len(labels), 3)
     return drawing(traces, layout, x=across, y=categories(labels[::-1]), height=height)
 

@@ -10,7 +10,7 @@ import polars as pl
 from ibench_lib.analysis.history import RATE, Build, Chart, History, Line, steps_in
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.answers import answers
-from ibench_lib.show.kit.drawing import Drawing, categories, drawing, drawn
+from ibench_lib.show.kit.drawing import Drawing, categories, drawing, drawn, in_the_middle
 from ibench_lib.show.kit.look import look
 from ibench_lib.show.kit.theme import inert
 
@@ -22,7 +22,7 @@ _SYMBOLS = {
 _LEAST_SPAN = 0.1
 
 _ENDS = ("arrayminus", "array")
-"""How plotly calls the lengths of an interval below and above."""
+"""What plotly calls the lengths of an interval below and above."""
 
 
 @answers("release_points", "No rate to show.", by="chart")
@@ -48,8 +48,7 @@ def release_chart(frame: pl.DataFrame, history: History) -> Drawing:
     across = {"x0": 0, "x1": 1, "xref": "x domain", "y0": 1, "y1": 1, "yref": "y"}
     layout["shapes"] = [{"type": "line", "line": {"color": theme.QUIET, "width": 1}, **across}]
     if not traces:
-        middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
-        layout["annotations"] = [{"text": "no step was measured with the oldest release", **middle}]
+        layout["annotations"] = [in_the_middle("no step was measured with the oldest release")]
     names = categories(_tick(history, build) for build in chart.builds)
     return drawing(traces, layout, x=names, y={"range": _range(traces)})
 

@@ -63,6 +63,11 @@ def categories(names: Iterable[str]) -> dict[str, Any]:
     return {"type": "category", "categoryorder": "array", "categoryarray": list(names)}
 
 
+def in_the_middle(text: str) -> dict[str, Any]:
+    """An annotation, markup, in the middle of a chart that has nothing else to show."""
+    return {"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
+
+
 def drawn(function: Callable[_P, Drawing]) -> Callable[_P, go.Figure]:
     """A function that gives the figure of a drawing; `each` takes the drawing itself (`drawing_of`)."""
 

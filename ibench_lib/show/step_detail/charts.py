@@ -22,6 +22,7 @@ from ibench_lib.show.kit.drawing import (
     dip_labels,
     drawn,
     flat,
+    in_the_middle,
     intervals_said,
     line_mode,
     numbers,
@@ -100,7 +101,7 @@ def step_detail_chart(frame: pl.DataFrame, *, detail: StepDetail, palette: str =
         notes += _heading(place, legend)
     if not places:
         text = "no value in the step"
-        notes.append({"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False})
+        notes.append(in_the_middle(text))
     dips = detail.dips.filter(**one).to_dicts()
     notes += dip_labels(dips, end_s, 0.2 if several else 0.1, yanchor="top")
     title = f"{alike['step']}, {alike['setup']}: {runs[one['run_id']]}"
