@@ -183,12 +183,17 @@ class _Meanwhile:
         self._cells.put(None)
 
     def _work(self) -> None:
+        # Before a cell has run, the kernel imports what it uses: side by side, both take longer.
+        cell = self._cells.get()
+        if cell is None:
+            return
         with suppress(Exception):  # whoever uses it next says what is wrong
             page.render, preview.preview  # noqa: B018
             plotly_js.library(frozenset())
             self._made = charts.ChartBlocks()
-            while (cell := self._cells.get()) is not None:
+            while cell is not None:
                 self._made.ahead(cell)
+                cell = self._cells.get()
 
 
 def _earlier(directory: Path) -> PostRecord | None:
