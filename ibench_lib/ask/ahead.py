@@ -164,9 +164,10 @@ _AGAIN = "-"
 def _expected() -> list[str]:
     path = os.environ.get(VARIABLE)
     try:
-        return (json.loads(Path(path).read_bytes()) if path else None) or []
+        names = json.loads(Path(path).read_bytes()) if path else None
     except (OSError, ValueError):
         return []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _begun(

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ibench_lib.ask.ahead import VARIABLE, Ahead, begun_ahead
+from ibench_lib.ask.ahead import VARIABLE, Ahead, begun_again, begun_ahead
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.ask.shared import KEPT
@@ -178,10 +178,11 @@ def test_a_question_that_is_not_about_runs_is_not_asked_ahead(tmp_path: Path, mo
     assert begun_ahead(lake_of(Run()), {"runs": [], "steps": []}) is None
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "7", '{"steps": 1}', '"steps"', "[7, null, []]", "\xff"])
 def test_a_file_that_says_nothing_is_no_error(content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expecting(tmp_path, monkeypatch)
-    (tmp_path / "ahead.json").write_text(content)
-    assert begun_ahead(lake_of(Run()), {}) is None
+    (tmp_path / "ahead.json").write_text(content, encoding="latin-1")
+    assert begun_ahead(lake_of(Run()), {"runs": []}) is None
+    assert begun_again(lake_of(Run()), {"runs": []}) is None
     monkeypatch.setenv(VARIABLE, str(tmp_path / "not there"))
     assert begun_ahead(lake_of(Run()), {}) is None

@@ -154,6 +154,34 @@ def dips_of(run: Run, step: str = "l.i1") -> list[dict[str, Any]]:
     return choose(lake_of(run), "demo", steps=[step]).ask("dips").to_dicts()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "found"),
+    [
+        ("low high", [None, None]),
+        ("low low high low low", [1, 1, None, 2, 2]),
+        ("low not_recorded low", [None, None]),
+        ("stalled high low stalled", [1, None, 2, 2]),
+        ("low ended ended", [None, None, None]),
+    ],
+)
+def test_seconds_in_dips_stall_or_are_low_next_to_low_ones(seconds: str, found: list[int | None]) -> None:
+    rates = {"high": 100.0, "low": 75.0, "stalled": 10.0, "ended": 75.0}
+    words = [*["high"] * 10, *seconds.split()]
+    rated = [
+        f"('a', 1, {second}, {rates[word]}, 100.0, {1 if word == 'stalled' else 'NULL'}, {word != 'ended'})"
+        for second, word in enumerate(words)
+        if word in rates
+    ]
+    lake = lake_of(Run()).cursor()
+    columns = "run_id, step_id, second, rate, median_rate, stall, all_at_work"
+    lake.execute(
+        f"CREATE TEMP MACRO rated_seconds(ids, names) AS TABLE FROM (VALUES {', '.join(rated)}) AS t({columns})"
+    )
+    dips = reader.sql(lake, "SELECT second, dip FROM dip_seconds([], []) ORDER BY second")
+    assert dips["second"].to_list() == [second for second, word in enumerate(words) if word in rates]
+    assert dips["dip"].to_list() == [None] * 10 + found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "cause",
