@@ -49,7 +49,8 @@ def csv_text(frame: pl.DataFrame, mask: Mask = NOTHING) -> bytes:
 
 def _masked(frame: pl.DataFrame, mask: Mask) -> pl.DataFrame:
     for column in frame.select(pl.col(pl.String)).iter_columns():
-        known = {text: mask.paths(text) for text in column.drop_nulls().unique().to_list()}
+        texts = column.unique() if len(column) > _SAMPLE else column
+        known = {text: mask.paths(text) for text in set(texts.to_list()) - {None}}
         other = {text: masked for text, masked in known.items() if masked != text}
         if other:
             frame = frame.with_columns(column.replace(other))
