@@ -25,6 +25,7 @@ from tests.synthetic import answer
 pytestmark = pytest.mark.lake
 
 EVERY_S = 0.05  # so that what happens between two samples is at most 2 % of a step of 3 s
+NEAR_S = 0.2  # so far from an end may the library's reading be, on a machine that has much else to do
 AGREE = 0.05
 TICKS_S = 0.04  # CPU is counted in ticks of 10 ms, at two ends, by two who read
 
@@ -58,15 +59,17 @@ class Sampled(HandOn):
 
 
 def at(samples: list[dict[str, float]], moment_s: float, counter: str) -> tuple[float, float]:
-    """A counter at a moment, on the line between two samples, and how much it grew between them."""
+    """A counter at a moment, on the line between two samples, and how much it grew in NEAR_S before and after it."""
+    value = None
+    near = []
     for before, after in pairwise(samples):
         if before["at_s"] <= moment_s <= after["at_s"]:
-            part, grown = (
-                (moment_s - before["at_s"]) / (after["at_s"] - before["at_s"]),
-                after[counter] - before[counter],
-            )
-            return before[counter] + part * grown, grown
-    raise AssertionError(f"no sample around {moment_s}")
+            part = (moment_s - before["at_s"]) / (after["at_s"] - before["at_s"])
+            value = before[counter] + part * (after[counter] - before[counter])
+        if after["at_s"] >= moment_s - NEAR_S and before["at_s"] <= moment_s + NEAR_S:
+            near += [before[counter], after[counter]]
+    assert value is not None, f"no sample around {moment_s}"
+    return value, max(near) - min(near)
 
 
 @pytest.mark.long
@@ -98,7 +101,7 @@ def test_costs_of_short_steps_are_those_of_an_independent_sampler(
             "cspq": (grown["switches"] / operations, 0.0),
         }
         if "writes" in grown:
-            # Writes come in bursts: of those next to an end, the sampler does not know on which side they were.
+            # Writes come in bursts: of those near an end, nobody knows on which side of a reading they were.
             own["wps"] = (grown["writes"] / took_s, at_the_ends["writes"] / took_s)
             own["wmbps"] = (grown["written_kb"] / 1024 / took_s, at_the_ends["written_kb"] / 1024 / took_s)
         for name, (expected, unsure) in own.items():
