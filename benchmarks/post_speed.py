@@ -240,10 +240,10 @@ def report(
         *(_parts(slug, [pair[0] for pair in found]) for slug, found in one.items()),
         "",
         "Until the first cell, the command starts, and then the kernel and the process that builds the post, side by "
-        "side. What",
-        "writes the page is imported while cells run. Two threads ask the next questions while cells make tables and "
-        "charts of",
-        "earlier answers. Posts that are built together also share answers about the same runs.",
+        "side. While",
+        "cells run, what writes the page is imported, and charts of earlier cells are made for it; two threads ask the "
+        "next",
+        "questions. Posts that are built together also share answers about the same runs.",
         "",
         f"The targets also include at most {TARGET_BYTES / 1e6:.0f} MB per page and "
         f"{TARGET_MEMORY / 1e9:.0f} GB of memory. "
