@@ -377,10 +377,10 @@ def _profile(
     subsystems = costs(lambda stack: (stack_of(stack).subsystem,))
     inclusive = costs(lambda stack: tuple(set(stack_of(stack).functions)))
     alone = costs(lambda stack: (stack_of(stack).leaf,))
-    around = _Around(inclusive, subsystems, [stack for run in by_run.values() for stack in run])
+    nearby = _Neighbourhood(inclusive, subsystems, [stack for run in by_run.values() for stack in run])
     return (
-        _functions(alone, around),
-        _functions(inclusive, around),
+        _functions(alone, nearby),
+        _functions(inclusive, nearby),
         tuple(subsystems),
         *about,
     )
@@ -412,7 +412,7 @@ def _share_unknown(runs: Sequence[str], by_run: Mapping[str, Sequence[tuple[str,
     return unknown / max(1, sum(samples for _, samples in stacks))
 
 
-class _Around:
+class _Neighbourhood:
     """What is around each function: its nearest caller and its part of the server, with what these cost."""
 
     def __init__(
@@ -441,9 +441,9 @@ class _Around:
         return Function(cost, subsystem, caller, around)
 
 
-def _functions(costs: Sequence[PartCost], around: _Around) -> tuple[Function, ...]:
+def _functions(costs: Sequence[PartCost], nearby: _Neighbourhood) -> tuple[Function, ...]:
     """Functions with a name, with their subsystem and nearest caller; what has only moved comes last."""
-    functions = [around.function(cost) for cost in costs if not is_unknown(cost.name)]
+    functions = [nearby.function(cost) for cost in costs if not is_unknown(cost.name)]
     return tuple(sorted(functions, key=lambda one: (not one.cost.is_clear, one.moved)))
 
 

@@ -30,6 +30,9 @@ VARIABLE = "IBENCH_ASK_AHEAD"
 _LANES = 2
 """So many questions at once: DuckDB plans each on one core, and many of its operators have work for one core only."""
 
+_AGAIN = "-"
+"""Before the number in the name of an answer to a question that was asked before (`AskedQuestion`)."""
+
 _NUMBERS = itertools.count(1)
 
 
@@ -152,13 +155,12 @@ def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> A
 
 
 def begun_again(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Ahead | None:
-    """The same for what is expected to be asked again with other parameters: with these. Nobody waits for it first."""
+    """Begin to ask, with these parameters, what is expected to be asked once more with other ones than the first time.
+
+    One thread is enough, because nobody waits for these answers first.
+    """
     names = [name.partition(_AGAIN)[0] for name in _expected() if _AGAIN in name]
     return _begun(lake, list(dict.fromkeys(names)), values, lanes=1)
-
-
-_AGAIN = "-"
-"""Before the number in the name of an answer to a question that was asked before (`AskedQuestion`)."""
 
 
 def _expected() -> list[str]:

@@ -131,7 +131,7 @@ def _build(
             if picture is not None:
                 write_atomically(building / PREVIEW_NAME, picture)
             picture_name = PREVIEW_NAME if picture is not None else ""
-            content = _render(post, notebook, day, site, picture_name, meanwhile.charts())
+            content = _render(post, notebook, day, site, picture_name, meanwhile.charts_made())
             write_atomically(building / PAGE_NAME, content)
             write_record(building, _record(post, notebook, day, content, earlier))
         except Exception as error:
@@ -172,7 +172,7 @@ class _Meanwhile:
         """Make its charts soon."""
         self._cells.put(cell)
 
-    def charts(self) -> ChartBlocks:
+    def charts_made(self) -> ChartBlocks:
         """The charts of all cells that have run, but for those that cannot be made."""
         self.stop()
         self._thread.join()

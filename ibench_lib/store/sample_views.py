@@ -13,7 +13,6 @@ _COMMENT = """\
 -- first sample, next to a sample without a value,{restart} and where the column went down.
 """
 
-
 _OF_SOME = """\
 -- `{view}` of some runs only. A view works out the rates of all runs that are read before it is joined with a few.
 --

@@ -61,6 +61,7 @@ def test_a_figure_of_ones_own_has_its_title_as_caption_and_no_second_one() -> No
 
 
 def cell_with(*figures: dict[str, Any], mime: str = PLOTLY_MIME) -> NotebookNode:
+    """A cell that has printed something and then shown these charts."""
     outputs = [new_output("display_data", data={mime: figure}) for figure in figures]  # type: ignore[no-untyped-call]
     outputs.insert(0, new_output("stream", text="no chart"))  # type: ignore[no-untyped-call]
     cell: NotebookNode = new_code_cell("x", outputs=outputs)  # type: ignore[no-untyped-call]

@@ -51,7 +51,7 @@ WITH paced AS MATERIALIZED (
         t.*, s.mad, s.seconds, s.median_p99_s,
         coalesce(all_at_work AND rate < median_rate - greatest(4 * s.mad, 0.2 * median_rate), false) AS is_low,
         all_at_work AND rate < median_rate - greatest(4 * s.mad, 0.1 * median_rate) AS is_lower,
-        -- Few seconds are: what looks at neighbours is asked of these only.
+        -- Few seconds are, so only these are compared with their neighbours.
         seconds >= 5 AND median_rate > 0 AND (stall IS NOT NULL OR is_low OR is_lower) AS is_suspect
     FROM timed t JOIN spread s USING (run_id, step_id)
 ), flagged AS (
