@@ -202,12 +202,10 @@ def make_run(workspace: Workspace, size: Size, number: int) -> str:
     workers: list[dict[str, Any]] = []
 
     def step_tables() -> Iterator[pa.Table]:
-        start_s = 1.0
-        for step in steps:
+        for step, start_s in _timed(steps):
             ops = step_ops(rng, run_id, step, size.clients)
             rolled_up.append(response_times(ops))
             workers.extend(_workers(ops, step, start_s))
-            start_s += step.seconds + SETTLE_S
             yield ops
 
     def write(name: str, pieces: Any) -> None:
@@ -232,6 +230,14 @@ def make_run(workspace: Workspace, size: Size, number: int) -> str:
     write_manifest(directory, manifest)
     assert (directory / FILE_NAME).exists()
     return run_id
+
+
+def _timed(steps: list[StepPlan]) -> Iterator[tuple[StepPlan, float]]:
+    """Each step with when it starts, in seconds of the run."""
+    start_s = 1.0
+    for step in steps:
+        yield step, start_s
+        start_s += step.seconds + SETTLE_S
 
 
 def step_ops(rng: np.random.Generator, run_id: str, step: StepPlan, clients: int) -> pa.Table:
@@ -420,8 +426,7 @@ def _small_tables(
 ) -> dict[str, list[dict[str, Any]]]:
     rows: dict[str, list[dict[str, Any]]] = {"workers": workers}
     rows |= {name: [] for name in ("steps", "probes", "sizes", "table_counts")}
-    start_s = 1.0
-    for step in steps:
+    for step, start_s in _timed(steps):
         key = {"step_id": step.step_id, "step": step.name}
         rows["steps"].append(
             {
@@ -446,7 +451,6 @@ def _small_tables(
             rows["table_counts"].append({**key, **counted})
         for what in ("database", "datadir"):
             rows["sizes"].append({**key, "what": what, "name": "", "bytes": 35 << 30})
-        start_s += step.seconds + SETTLE_S
     return rows
 
 
@@ -488,8 +492,7 @@ def _step_counters(samples: dict[str, pa.Table], run_id: str, steps: list[StepPl
             if not column.counts_up:
                 continue
             values = sampled[column.name].to_numpy()
-            start_s = 1.0
-            for step in steps:
+            for step, start_s in _timed(steps):
                 end_s = start_s + step.seconds
                 start_value, end_value = np.interp([start_s, end_s], at, values)
                 rows.append(
@@ -506,7 +509,6 @@ def _step_counters(samples: dict[str, pa.Table], run_id: str, steps: list[StepPl
                         "end_value": float(end_value),
                     }
                 )
-                start_s = end_s + SETTLE_S
     key = [(column, "ascending") for column in TABLES["step_counters"].key]
     return pa.Table.from_pylist(rows, schema=TABLES["step_counters"].arrow_schema).sort_by(key)
 
