@@ -27,7 +27,6 @@ class StepDetail:
     steadiness: pl.DataFrame
     stalls: pl.DataFrame
     dips: pl.DataFrame
-    stall_company: pl.DataFrame
     uncaptured: pl.DataFrame
     step_families: pl.DataFrame
 
@@ -40,8 +39,8 @@ def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
     # Only the rates of clients may be of intervals, with a length that is no whole number.
     all_series = pl.concat(series, how="diagonal_relaxed")
     together = derived(all_series, *series, percentiles, shares, steadiness, dips)
-    company, missing, families = (ask(name) for name in ("stall_company", "uncaptured", "step_families"))
-    return StepDetail(together, percentiles, shares, steadiness, stalls, dips, company, missing, families)
+    missing, families = ask("uncaptured"), ask("step_families")
+    return StepDetail(together, percentiles, shares, steadiness, stalls, dips, missing, families)
 
 
 def not_captured(detail: StepDetail) -> Html:

@@ -11,7 +11,6 @@ from ibench_lib.show.kit.answers import answers
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
 from ibench_lib.show.kit.series_names import shown
-from ibench_lib.show.step_detail.detail import StepDetail
 
 MOST_MOVES = 15
 
@@ -24,11 +23,14 @@ _RULE = (
 )
 
 
-@answers("stall_company", "No stall was found.", by=["step", "setup", "dbms", "repeat"])
-def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail) -> Grid:
-    """What moved in the stalls of one run and step, all of them together (its rows of `stall_company`)."""
+@answers("stall_company", "No stall was found.", by=["step", "setup", "dbms", "repeat"], steadiness="steadiness")
+def stall_company_table(frame: pl.DataFrame, *, steadiness: pl.DataFrame) -> Grid:
+    """What moved in the stalls of one run and step, all of them together (its rows of `stall_company`).
+
+    `steadiness` is the answer of that question: it tells whether the run is one of several repeats.
+    """
     first = frame.row(0, named=True)
-    label = _label(first, detail)
+    label = _label(first, steadiness)
     together = frame.filter(pl.col("stall").is_null())
     moved = together.filter(pl.col("moved")).sort("place")
     name = grid_name(f"company.{first['step']}.{first['dbms']}.{first['repeat']}", frame)
@@ -56,9 +58,9 @@ def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail) -> Grid:
     return grid
 
 
-def _label(row: dict[str, Any], detail: StepDetail) -> str:
+def _label(row: dict[str, Any], steadiness: pl.DataFrame) -> str:
     """The run of a row, with the mark of a step that did not complete."""
-    label = row["dbms"] + (f" r{row['repeat']}" if repeats(detail.steadiness) > 1 else "")
+    label = row["dbms"] + (f" r{row['repeat']}" if repeats(steadiness) > 1 else "")
     return str(label + ("" if row["step_status"] == "complete" else f" ({row['step_status']})"))
 
 

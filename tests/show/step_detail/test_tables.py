@@ -8,14 +8,17 @@ import re
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.show.step_detail.detail import StepDetail
+from ibench_lib.paths import Workspace
+from tests.show.stalled import l_i1
 
 pytestmark = pytest.mark.lake
 
 
-def test_the_tables_say_what_moved(detail: StepDetail) -> None:
+def test_the_tables_say_what_moved(place: Workspace) -> None:
+    chosen = l_i1(place)
+    company, steadiness = chosen.ask("stall_company"), chosen.ask("steadiness")
     moved, still = (
-        ib.stall_company_table(detail.stall_company.filter(dbms=dbms), detail=detail).html()
+        ib.stall_company_table(company.filter(dbms=dbms), steadiness=steadiness).html()
         for dbms in ("system.slow", "system.x")
     )
     assert text_rows(moved) == {"server pages written/s": ["325", "117", "2.79x", "100 to 100"]}
