@@ -11,33 +11,23 @@
 -- $names: names of the steps; an empty list means all
 WITH paced AS MATERIALIZED (
     -- Most steps are not, and to find no intended time of theirs in `ops` takes longer than all the rest.
-    -- Numbers in place of names: a second has hundreds of bins, and they are grouped and sorted.
     SELECT *, row_number() OVER (ORDER BY run_id, step_id) AS line FROM whole_seconds($ids, $names)
     SEMI JOIN (
         SELECT h.run_id, h.step_id, x.family AS main_operation
         FROM response_histograms h JOIN operations x USING (run_id, operation) WHERE h.timing = 'intended'
     ) USING (run_id, step_id, main_operation)
 ), intended AS (
-    SELECT
-        c.line, o.run_id, o.step_id, o.second,
-        UNNEST(o.intended_bins) AS bin, UNNEST(o.intended_counts) AS answers
+    SELECT (c.line << 32) + o.second AS series, o.intended_bins AS bins, o.intended_counts AS counts
     FROM ops o
     JOIN paced c USING (run_id, step_id)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
     WHERE o.second < c.full_seconds AND x.family = c.main_operation AND o.intended_bins IS NOT NULL
-), summed AS (
-    SELECT any_value(run_id) AS run_id, any_value(step_id) AS step_id, line, second, bin, sum(answers)::BIGINT AS answers
-    FROM intended GROUP BY line, second, bin
-), counted AS (
-    SELECT
-        *, sum(answers) OVER (PARTITION BY line, second ORDER BY bin)::BIGINT AS up_to,
-        sum(answers) OVER (PARTITION BY line, second)::BIGINT AS all_answers
-    FROM summed
+), answered AS (
+    SELECT series, bin_mid_us(min(bin) FILTER (100 * up_to >= 99 * total)) / 1e6 AS intended_p99_s
+    FROM cumulated_bins(intended) GROUP BY series
 ), late AS (
-    SELECT
-        any_value(run_id) AS run_id, any_value(step_id) AS step_id, second,
-        bin_mid_us(min(bin) FILTER (100 * up_to >= 99 * all_answers)) / 1e6 AS intended_p99_s
-    FROM counted GROUP BY line, second
+    SELECT c.run_id, c.step_id, a.series & 4294967295 AS second, a.intended_p99_s
+    FROM answered a JOIN paced c ON c.line = a.series >> 32
 ), timed AS MATERIALIZED (
     SELECT r.*, l.intended_p99_s
     FROM rated_seconds($ids, $names) r LEFT JOIN late l USING (run_id, step_id, second)

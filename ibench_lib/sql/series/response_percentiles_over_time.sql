@@ -9,22 +9,17 @@
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most
 -- $steps: names of the steps to show; an empty list means all
-WITH cumulated AS (
-    SELECT
-        *, bin_mid_us(bin) AS mid_us,
-        sum(n) OVER (PARTITION BY span ORDER BY bin)::BIGINT AS up_to, sum(n) OVER (PARTITION BY span)::BIGINT AS total
-    FROM bucket_bins($runs, $steps, $points, false)
-), found AS (
+WITH found AS (
     SELECT
         any_value(run_id) AS run_id, any_value(step_id) AS step_id, any_value(bucket_s) AS bucket_s,
         any_value(operation) AS operation, any_value(operation_position) AS operation_position,
         any_value(timing) AS timing, any_value(bucket) AS bucket,
         CASE WHEN NOT any_value(unrecorded) THEN coalesce(any_value(total), 0) END AS responses,
-        seconds_of_us(least(min(mid_us) FILTER (100 * up_to >= 50 * total), any_value(max_us))) AS p50_s,
-        seconds_of_us(least(min(mid_us) FILTER (100 * up_to >= 99 * total), any_value(max_us))) AS p99_s,
-        seconds_of_us(least(min(mid_us) FILTER (1000 * up_to >= 999 * total), any_value(max_us))) AS p999_s,
+        seconds_of_us(least(bin_mid_us(min(bin) FILTER (100 * up_to >= 50 * total)), any_value(max_us))) AS p50_s,
+        seconds_of_us(least(bin_mid_us(min(bin) FILTER (100 * up_to >= 99 * total)), any_value(max_us))) AS p99_s,
+        seconds_of_us(least(bin_mid_us(min(bin) FILTER (1000 * up_to >= 999 * total)), any_value(max_us))) AS p999_s,
         seconds_of_us(any_value(max_us)) AS max_s
-    FROM cumulated GROUP BY span
+    FROM bucket_bins($runs, $steps, $points, false) GROUP BY span
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, f.bucket_s,
