@@ -60,6 +60,7 @@ class Ahead:
         # A temporary table would be that of one connection.
         self._lanes[0].execute(f"ATTACH ':memory:' AS {self._place}")
         self._at_work = len(self._lanes)
+        self._share_cores(self._lanes[0])
         self._threads = [
             threading.Thread(target=self._work, args=(lane,), name="ask ahead", daemon=True) for lane in self._lanes
         ]
@@ -119,10 +120,24 @@ class Ahead:
                 answer.set_exception(error)
         with self._lock:
             self._at_work -= 1
+            self._share_cores(lane)
             if not self._at_work:
                 with contextlib.suppress(duckdb.Error):
                     lane.execute(f"DETACH {self._place}")
                 atexit.unregister(self._end)
+
+    def _share_cores(self, lane: duckdb.DuckDBPyConnection) -> None:
+        """Let the threads of lanes and those of DuckDB, which help each lane, be as many as there are cores.
+
+        With more, two questions take turns on a core. The setting is the whole lake's, and counts one of the lanes.
+        """
+        if len(self._lanes) == 1:
+            return
+        with contextlib.suppress(duckdb.Error):
+            lane.execute("RESET threads")
+            if self._at_work > 1:
+                ((cores,),) = lane.execute("SELECT current_setting('threads')").fetchall()
+                lane.execute(f"SET threads = {max(cores - self._at_work + 1, 1)}")
 
     def _next(self) -> tuple[str, dict[str, Any], Future[pl.DataFrame]] | None:
         with self._lock:

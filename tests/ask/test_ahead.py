@@ -110,6 +110,30 @@ def test_who_is_stopped_begins_nothing_more(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(begun) <= 2 and not ahead._planned
 
 
+def test_lanes_and_the_threads_of_duckdb_are_as_many_as_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, asked, answer = lake_of(Run()), threading.Semaphore(0), threading.Semaphore(0)
+    most = threads_of(lake)
+
+    def question(*_: object, **_values: object) -> None:
+        asked.release()
+        answer.acquire(timeout=60)
+
+    monkeypatch.setattr(reader, "question", question)
+    ahead = Ahead(lake, [(name, {"n": 1}) for name in ("steps", "sla")])
+    assert asked.acquire(timeout=60) and asked.acquire(timeout=60)
+    assert threads_of(lake) == max(most - 1, 1)
+    answer.release()
+    until(lambda: threads_of(lake) == most, "the lane that has ended gives its core back")
+    answer.release()
+    until(lambda: ahead._place not in databases(lake), "the other one has ended")
+    assert threads_of(lake) == most
+
+
+def threads_of(lake: duckdb.DuckDBPyConnection) -> int:
+    ((threads,),) = lake.execute("SELECT current_setting('threads')").fetchall()
+    return int(threads)
+
+
 def test_what_one_question_uses_again_and_again_is_worked_out_once() -> None:
     values = {"runs": [Run().run_id], "steps": ["l.i1"]}
     lake = lake_of(Run())
