@@ -1,10 +1,9 @@
-"""Which questions a notebook asks: remembered from post to post, so that its kernel can ask them ahead."""
+"""Which questions a notebook asks, so that its kernel can ask them ahead: remembered from post to post."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 
 from nbformat import NotebookNode
 
@@ -12,15 +11,20 @@ from ibench_lib.base.durable import write_atomically
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.kernel import AHEAD_NAME, Kernel
 from ibench_lib.publish.notebook import shown
+from ibench_lib.publish.post_file import CheckedPost
 
 
-def expect_questions(kernel: Kernel, workspace: Workspace, notebook: str) -> None:
-    """Tell a kernel what the notebook of this name asked when it was run last; nothing if it never was."""
+def expect_questions(kernel: Kernel, workspace: Workspace, post: CheckedPost) -> None:
+    """Tell a kernel what the notebook of a post asked when it was run last; if it never was, what it says it asks."""
+    try:
+        expected = workspace.asked(post.spec.notebook).read_bytes()
+    except OSError:
+        expected = json.dumps(post.asks).encode()
     with contextlib.suppress(OSError):
-        shutil.copyfile(workspace.asked(notebook), kernel.private / AHEAD_NAME)
+        (kernel.private / AHEAD_NAME).write_bytes(expected)
 
 
-def remember_questions(ran: NotebookNode, workspace: Workspace, notebook: str) -> None:
+def remember_questions(ran: NotebookNode, workspace: Workspace, post: CheckedPost) -> None:
     """Note what a notebook has asked, in its order. What comes of it is speed, so a disk that is full is no error."""
     with contextlib.suppress(OSError):
-        write_atomically(workspace.asked(notebook), json.dumps(shown(ran, "questions")).encode())
+        write_atomically(workspace.asked(post.spec.notebook), json.dumps(shown(ran, "questions")).encode())

@@ -80,6 +80,12 @@ def parameters(notebook: NotebookNode, name: str) -> dict[str, Any]:
     return defaults
 
 
+def asks(notebook: NotebookNode) -> list[str]:
+    """The questions that a notebook says it asks, in its order: `asks` in its metadata, which it may leave out."""
+    said = notebook.metadata.get("asks")
+    return [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
+
+
 def shown(notebook: NotebookNode, kind: str) -> list[Any]:
     """What an executed notebook says that it has shown, in its order: `runs`, or the names of `questions` it asked."""
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))

@@ -120,9 +120,9 @@ def _build(
     meanwhile = _Meanwhile()
     try:
         try:
-            expect_questions(kernel, workspace, post.spec.notebook)
+            expect_questions(kernel, workspace, post)
             notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress, meanwhile.cell_ran)
-            remember_questions(notebook, workspace, post.spec.notebook)
+            remember_questions(notebook, workspace, post)
             if of_runs and not shown(notebook, "runs"):
                 _refuse_without_run(post, workspace)
             _forget_paths(notebook, mask_of_machine(workspace))

@@ -45,12 +45,16 @@ class PostFile(BaseModel):
 
 @dataclass(frozen=True)
 class CheckedPost:
-    """A post's file that fits its notebook. `day` is None where the file names no date."""
+    """A post's file that fits its notebook. `day` is None where the file names no date.
+
+    `asks` are the questions that the notebook says it asks: what is known before it is run.
+    """
 
     path: Path
     spec: PostFile
     source: Path
     day: date | None
+    asks: list[str]
 
 
 def check_post(path: Path, workspace: Workspace) -> CheckedPost:
@@ -73,7 +77,7 @@ def check_post(path: Path, workspace: Workspace) -> CheckedPost:
     problems = _parameter_problems(spec, defaults, path, source)
     spec.parameters.update({name: value for name, value in defaults.items() if name not in spec.parameters})
     _raise_all(problems or _note_problems(spec, notebooks.sections(notebook), path, source), path)
-    return CheckedPost(path, spec, source, day)
+    return CheckedPost(path, spec, source, day, notebooks.asks(notebook))
 
 
 def check_posts(paths: Sequence[Path], workspace: Workspace) -> list[CheckedPost]:

@@ -14,8 +14,9 @@ from playwright.sync_api import Browser
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import Workspace
+from ibench_lib.publish import notebook as notebooks
 from ibench_lib.publish.blocks import Blocks, evidence_in
-from ibench_lib.publish.notebook import parameters, read_notebook, sections, tags
+from ibench_lib.publish.notebook import asks, parameters, read_notebook, sections, tags
 from ibench_lib.publish.page import PageText, render
 from ibench_lib.publish.post_file import check_posts
 from ibench_lib.show.kit.chart_text import CHART_MIME, PLOTLY_MIME
@@ -34,6 +35,13 @@ PUBLISHED = sorted({post.source for post in POSTS})
 
 ITS_OWN_SOURCE = {"metrics-legend"}
 """Cells whose table is of no answer: what the columns of others mean."""
+
+OF_SOME_RUNS = {
+    "compare": {"metric_values-2"}, "tpcc": {"dips", "one_second", "steadiness"},
+    "regression": {"stacks", "profile_checks"},
+    "insert_benchmark": {"dead_rows_at_step_end", "dead_rows_series", "get_min_dead_rows"},
+}  # fmt: skip
+"""Questions that a notebook asks of the tiny lake alone, or of the shipped runs alone: those say what `asks` has."""
 
 MAIN = {"tpcc", "linkbench"}
 """Notebooks whose pages a browser checks each time; the others show a part of the same, or have a test of their own."""
@@ -96,6 +104,8 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     ran = kernel.run(path, own_parameters(path), place.root)
     assert sections(ran)[-1] == "evidence"
     assert set(unlinked_cells(ran)) <= ITS_OWN_SOURCE
+    asked, said = notebooks.shown(ran, "questions"), asks(read_notebook(path))
+    assert {*asked} ^ {*said} == OF_SOME_RUNS.get(path.stem, set()), f"`asks` of {path.name}; asked: {asked}"
     (evidence,) = ran.cells[-1].outputs
     assert {run["experiment"] for run in evidence["data"][RUNS_MIME]["runs"]} == {"demo"}
     opened = open_post(browser, page_from(ran, place.root), 390)
@@ -184,8 +194,10 @@ def test_the_figures_of_a_tldr_are_those_of_its_page(
     text = ""
     for slug in slugs:
         (post,) = (post for post in POSTS if post.spec.slug == slug)
-        text += shown(kernel.run(post.source, post.spec.parameters, place.root))
+        ran = kernel.run(post.source, post.spec.parameters, place.root)
+        text += shown(ran)
         assert not_shown(post.spec.tldr, text) == [], slug
+        assert {*notebooks.shown(ran, "questions")} <= {*post.asks}, f"`asks` of {post.source.name}"
 
 
 @pytest.mark.long

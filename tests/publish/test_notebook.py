@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import nbformat
+import pytest
 
 from ibench_lib import paths
-from ibench_lib.publish.notebook import read_notebook, sections
+from ibench_lib.publish.notebook import asks, read_notebook, sections
 
 
 def stored(path: Path, minor: int, **more: str) -> Path:
@@ -31,6 +32,13 @@ def test_ids_that_are_there_stay(tmp_path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("## Rates", id="rates")])  # type: ignore[no-untyped-call]
     nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
     assert sections(read_notebook(path)) == ["rates"]
+
+
+@pytest.mark.parametrize(
+    ("said", "read"), [(["steps", 1, "sla", None], ["steps", "sla"]), ("steps", []), ({"steps": 1}, []), (None, [])]
+)
+def test_what_a_notebook_says_it_asks_is_names_or_nothing(said: object, read: list[str]) -> None:
+    assert asks(nbformat.v4.new_notebook(metadata={"asks": said})) == read  # type: ignore[no-untyped-call]
 
 
 def test_prose_for_every_page_claims_nothing_that_depends_on_the_runs() -> None:
