@@ -6,7 +6,6 @@ do shares: by chance, since samples are counted, and because no two runs do quit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ibench_lib.stats.noise import FLOOR, PRIOR_DF, Difference, Judgement, judged_together
+from ibench_lib.stats.noise import FLOOR, PRIOR_DF, Difference, Judgement, level_of_all
 
 LEAST_RUNS = 2
 """Runs with a profile that a side needs for an interval."""
@@ -68,25 +67,14 @@ def part_costs(a: Sequence[RunProfile], b: Sequence[RunProfile]) -> list[PartCos
         raise ValueError("each side needs a run, and each run a sample")
     names = sorted({name for run in (*a, *b) for name, samples in run.parts.items() if samples})
     of_a, of_b = _side(a, names), _side(b, names)
-    differences = _differences(of_a, of_b) if min(len(a), len(b)) >= LEAST_RUNS else []
-    judged: list[Difference | None] = [None] * len(names)
-    for place, difference in enumerate(differences):
-        if of_a.counts[place] + of_b.counts[place] >= LEAST_SAMPLES:
-            judged[place] = difference
-    parts = [
-        PartCost(
-            name,
-            float(of_a.costs[place]),
-            float(of_b.costs[place]),
-            float(of_a.share[place]),
-            float(of_b.share[place]),
-            int(of_a.counts[place]),
-            int(of_b.counts[place]),
-            difference=judged[place],
-        )
-        for place, name in enumerate(names)
-    ]
-    return sorted(judged_together(parts), key=lambda part: (not part.is_clear, -abs(part.change), part.name))
+    differences = _differences(of_a, of_b) if min(len(a), len(b)) >= LEAST_RUNS else {}
+    level = level_of_all([difference.p for difference in differences.values()])
+    of_each = zip(
+        names, *(figure.tolist() for figure in (of_a.costs, of_b.costs, of_a.share, of_b.share)),
+        *(side.counts.astype(int).tolist() for side in (of_a, of_b)), strict=True,
+    )  # fmt: skip
+    parts = [PartCost(*one, difference=differences.get(place), level=level) for place, one in enumerate(of_each)]
+    return sorted(parts, key=lambda part: (not part.is_clear, -abs(part.change), part.name))
 
 
 @dataclass(frozen=True)
@@ -124,8 +112,8 @@ def _side(runs: Sequence[RunProfile], names: Sequence[str]) -> _Side:
     return _Side(cost, samples, counts / samples[:, None], counts.sum(axis=0))
 
 
-def _differences(a: _Side, b: _Side) -> list[Difference]:
-    """B less A of each part."""
+def _differences(a: _Side, b: _Side) -> dict[int, Difference]:
+    """B less A of each part with enough samples, by its place."""
     df = a.runs + b.runs - 2
     of_cost = max(sum(float(((np.log(s.cost) - np.log(s.cost).mean()) ** 2).sum()) for s in (a, b)) / df, FLOOR**2)
     own = np.asarray(sum(((side.shares - side.share) ** 2).sum(axis=0) for side in (a, b)) / df, float)
@@ -135,21 +123,17 @@ def _differences(a: _Side, b: _Side) -> list[Difference]:
     common = bursts * counted + extra * squared
     prior = _alike(own, common, df, a.counts + b.counts)
     own = np.maximum((df * own + prior * common) / (df + prior), common)
-    differences: list[Difference] = []
-    mean_costs = [float(side.cost.mean()) for side in (a, b)]
-    for place in range(len(own)):
-        by_cost, by_share = 0.0, 0.0
-        for side, cost in zip((a, b), mean_costs, strict=True):
-            level = side.share[place]
-            by_cost += (level * cost) ** 2 * of_cost / side.runs
-            # A side with more samples, or on which the part is smaller, is counted better.
-            mine = bursts * side.counted[place] + extra * level**2
-            by_share += cost**2 * own[place] * mine / common[place] / side.runs
-        total = by_cost + by_share
-        freedom = total**2 / (by_cost**2 / df + by_share**2 / (df + prior))  # Welch and Satterthwaite
-        change = float(b.costs[place] - a.costs[place])
-        differences.append(Difference(change, math.sqrt(total), float(freedom)))
-    return differences
+    by_cost, by_share = np.zeros(len(own)), np.zeros(len(own))
+    for side in (a, b):
+        cost = float(side.cost.mean())
+        by_cost += (side.share * cost) ** 2 * of_cost / side.runs
+        # A side with more samples, or on which the part is smaller, is counted better.
+        by_share += cost**2 * own * (bursts * side.counted + extra * side.share**2) / common / side.runs
+    total = by_cost + by_share
+    freedom = total**2 / (by_cost**2 / df + by_share**2 / (df + prior))  # Welch and Satterthwaite
+    of_each = zip((b.costs - a.costs).tolist(), np.sqrt(total).tolist(), freedom.tolist(), strict=True)
+    enough = (a.counts + b.counts >= LEAST_SAMPLES).tolist()
+    return {place: Difference(*one) for place, one in enumerate(of_each) if enough[place]}
 
 
 def _alike(own: Array, common: Array, df: int, counts: Array) -> float:
