@@ -15,13 +15,14 @@ from ibench_lib.publish.post_file import CheckedPost
 
 
 def expect_questions(kernel: Kernel, workspace: Workspace, post: CheckedPost) -> None:
-    """Tell a kernel what the notebook of a post asked when it was run last; if it never was, what it says it asks."""
+    """Tell a kernel what the notebook of a post says it asks, and what else it asked when it was run last."""
     try:
-        expected = workspace.asked(post.spec.notebook).read_bytes()
-    except OSError:
-        expected = json.dumps(post.asks).encode()
+        asked = json.loads(workspace.asked(post.spec.notebook).read_bytes())
+    except (OSError, ValueError):
+        asked = None
+    others = [name for name in asked if name not in post.asks] if isinstance(asked, list) else []
     with contextlib.suppress(OSError):
-        (kernel.private / AHEAD_NAME).write_bytes(expected)
+        (kernel.private / AHEAD_NAME).write_text(json.dumps([*post.asks, *others]))
 
 
 def remember_questions(ran: NotebookNode, workspace: Workspace, post: CheckedPost) -> None:

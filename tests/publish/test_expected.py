@@ -33,4 +33,8 @@ def test_what_a_notebook_asked_is_expected_of_the_next_kernel(tmp_path: Path) ->
         assert json.loads((kernel.private / AHEAD_NAME).read_text()) == ["sla"], "what the notebook says"
         remember_questions(ran, workspace, post)
         expect_questions(kernel, workspace, post)
-        assert json.loads((kernel.private / AHEAD_NAME).read_text()) == ["steps", "sla", "steps-2"]
+        assert json.loads((kernel.private / AHEAD_NAME).read_text()) == ["sla", "steps", "steps-2"]
+        for damaged in ("{", "5", '{"steps": 1}'):
+            workspace.asked(post.spec.notebook).write_text(damaged)
+            expect_questions(kernel, workspace, post)
+            assert json.loads((kernel.private / AHEAD_NAME).read_text()) == ["sla"]
