@@ -1,4 +1,4 @@
-"""Which questions a notebook asks, so that its kernel can ask them ahead: remembered from post to post."""
+"""Which questions a notebook asks, so that its kernel can ask them ahead: those it lists, and those it asked last."""
 
 from __future__ import annotations
 

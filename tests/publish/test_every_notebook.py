@@ -41,7 +41,7 @@ OF_SOME_RUNS = {
     "regression": {"stacks", "profile_checks"},
     "insert_benchmark": {"dead_rows_at_step_end", "dead_rows_series", "get_min_dead_rows"},
 }  # fmt: skip
-"""Questions that a notebook asks of the tiny lake alone, or of the shipped runs alone: those say what `asks` has."""
+"""Questions that a notebook asks of the tiny lake only, or of shipped runs only: `asks` lists those of the latter."""
 
 MAIN = {"tpcc", "linkbench"}
 """Notebooks whose pages a browser checks each time; the others show a part of the same, or have a test of their own."""
