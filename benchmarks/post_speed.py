@@ -39,7 +39,7 @@ from ibench_lib.publish.post_file import CheckedPost, check_posts
 from ibench_lib.publish.skipped import without_run
 from ibench_lib.store import reader
 
-ROUNDS = 2
+ROUNDS = 3
 TARGET_ONE_S, TARGET_ALL_S, TARGET_SCALE_S = 4, 40, 15
 TARGET_BYTES, TARGET_MEMORY = 5e6, 3e9
 POINTS = 500
