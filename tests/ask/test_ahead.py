@@ -13,6 +13,7 @@ from ibench_lib.ask.ahead import VARIABLE, Ahead, begun_again, begun_ahead
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.ask.shared import KEPT
+from ibench_lib.paths import Workspace
 from ibench_lib.store import catalogue, reader
 from tests.shared import lake_of
 from tests.synthetic import Run
@@ -110,9 +111,11 @@ def test_who_is_stopped_begins_nothing_more(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(begun) <= 2 and not ahead._planned
 
 
-def test_lanes_and_the_threads_of_duckdb_are_as_many_as_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    lake, asked, answer = lake_of(Run()), threading.Semaphore(0), threading.Semaphore(0)
-    most = threads_of(lake)
+def test_lanes_and_the_threads_of_duckdb_are_as_many_as_cores(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = reader.lake(workspace)  # not one that others share: lanes of theirs may not have ended
+    asked, answer, most = threading.Semaphore(0), threading.Semaphore(0), threads_of(lake)
 
     def question(*_: object, **_values: object) -> None:
         asked.release()

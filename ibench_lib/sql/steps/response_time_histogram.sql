@@ -27,7 +27,7 @@ WITH chosen AS (
     FROM cumulated_bins(recorded) JOIN series USING (series)
 ), shares AS (
     SELECT
-        run_id, step_id, operation, timing, any_value(total)::BIGINT AS responses,
+        run_id, step_id, operation, timing, any_value(total) AS responses,
         100 * coalesce(sum(n) FILTER (mid_us <= 256), 0) / any_value(total) AS le_256us,
         100 * coalesce(sum(n) FILTER (mid_us > 256 AND mid_us <= 1e3), 0) / any_value(total) AS le_1ms,
         100 * coalesce(sum(n) FILTER (mid_us > 1e3 AND mid_us <= 4e3), 0) / any_value(total) AS le_4ms,
